@@ -1,0 +1,30 @@
+"""Image augmentations for PyTorch: batched, differentiable, compiled whole. ``import augment as K``."""
+
+from .base import (
+    AugmentationBase2D,
+    GeometricAugmentationBase2D,
+    IntensityAugmentationBase2D,
+    RigidAffineAugmentationBase2D,
+)
+from .containers import AugmentationSequential, ParamItem
+from .ops import *  # noqa: F403
+from .ops import __all__ as _ops
+from .sampling import checks
+from .warp import Field, Homography, Permutation, Warp
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AugmentationBase2D",
+    "AugmentationSequential",
+    "Field",
+    "GeometricAugmentationBase2D",
+    "Homography",
+    "IntensityAugmentationBase2D",
+    "ParamItem",
+    "Permutation",
+    "RigidAffineAugmentationBase2D",
+    "Warp",
+    "checks",
+    *_ops,
+]

@@ -1,0 +1,486 @@
+"""The base classes: one ``forward`` for every op, and what intensity and geometric ops are made of.
+
+A call goes through these steps: the input becomes a batch; parameters are drawn or checked; rows with a closed gate get
+neutral parameters; the image is computed; the parameters are recorded; the input's rank is restored.
+"""
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from .opaque import load, store
+from .sampling import Draw, Range, Stream
+from .warp import Homography, Warp
+
+Params = dict[str, Tensor]
+Flags = dict[str, Any]
+
+HOOKS = ("generate_parameters", "compute_transformation", "apply_transform", "inverse_transform")
+RESERVED = ("batch_prob", "forward_input_shape")
+
+
+class Augmentation(nn.Module):
+    """Base class of all ops.
+
+    Args:
+        p: probability that a row is changed; a tensor can be set anew without a recompile.
+        p_batch: probability that a batch is looked at at all.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input, instead of a batch.
+
+    Attributes:
+        rank: spatial dimensions of an image.
+        param_names: the parameters that ``sample`` gives; empty where they are those of ``self.ranges``.
+        shared_params: those among them that hold for the whole batch.
+        neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
+        own_dtype: see ``Intensity``.
+        columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
+        flags: configuration that a call may override by keyword.
+        ranges: what ``sample`` draws from.
+    """
+
+    rank: ClassVar[int] = 2
+    param_names: ClassVar[Sequence[str]] = ()
+    shared_params: ClassVar[Sequence[str]] = ()
+    neutral: ClassVar[Mapping[str, float]] = {}
+    own_dtype: bool = False
+    columns: int = 0
+    overrides: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Dynamo keeps the graphs of a code object together and allows eight: every class needs a forward of its own.
+        if "forward" not in cls.__dict__:
+            base = cls.forward
+            code = base.__code__.replace(co_name=f"{cls.__name__}_forward")
+            forward = types.FunctionType(code, base.__globals__, "forward", base.__defaults__, base.__closure__)
+            forward.__kwdefaults__, forward.__doc__ = base.__kwdefaults__, base.__doc__
+            cls.forward = forward
+        kinds = [kind for kind in cls.__mro__ if kind.__module__ == __name__]
+        cls.overrides = frozenset(
+            hook for hook in HOOKS if getattr(cls, hook, None) is not getattr(kinds[0], hook, None)
+        )
+
+    def __init__(
+        self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
+    ) -> None:
+        super().__init__()
+        for name, value in (("p", p), ("p_batch", p_batch)):
+            if not 0 <= float(value) <= 1:
+                raise ValueError(f"{name}: expected a probability in [0, 1], got {value!r}")
+        self.p = p
+        self.p_batch = p_batch
+        self.same_on_batch = same_on_batch
+        self.keepdim = keepdim
+        self.flags: Flags = {}
+        self.ranges: dict[str, Range] = {}
+        self._stream: Stream | None = None
+        self._params: Params = {}
+        self._input_shape: tuple[int, ...] | None = None
+        self._last_flags: Flags = self.flags
+
+    # ------------------------------------------------------------------------------------------------ what an op says
+
+    def sample(self, draw: Draw) -> Params:
+        """Turn uniforms into named parameters; the default draws one column for each of ``self.ranges``."""
+        return {name: bounds(draw.u[:, i]) for i, (name, bounds) in enumerate(self.ranges.items())}
+
+    def generate_parameters(self, batch_shape: Sequence[int]) -> Params:
+        """Draw the parameters of a batch, without the gate. Subclasses may override it as in kornia."""
+        return self.sample(self._draw(batch_shape, torch.get_default_device(), self._stream))
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        """Check parameter values of the open rows with ``check``; by default, that they lie in their domains."""
+        for name, bounds in self.ranges.items():
+            if name in params:
+                bounds.check(params[name], gate, name)
+
+    def output_size(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Give the (h, w) that comes out of an (H, W) input."""
+        return size
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        """Compute the image (B, C, H, W)."""
+        raise NotImplementedError(f"{type(self).__name__}: apply_transform is not written")
+
+    def apply_transform_mask(
+        self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
+    ) -> Tensor:
+        """Compute a mask (B, C, H, W)."""
+        return input
+
+    def identity_matrix(self, input: Tensor) -> Tensor:
+        """Give (B, 3, 3) identities for a batch."""
+        eye = torch.eye(self.rank + 1, device=input.device, dtype=torch.promote_types(input.dtype, torch.float32))
+        return eye.repeat(input.shape[0], 1, 1)
+
+    # ------------------------------------------------------------------------------------------------------ one call
+
+    def forward(
+        self, input: Tensor, params: Params | None = None, generator: torch.Generator | None = None, **overrides: Any
+    ) -> Tensor:
+        """Augment a batch.
+
+        Args:
+            input: (H, W), (C, H, W) or (B, C, H, W); floating in [0, 1], or uint8 in 0..255.
+            params: parameters to use instead of drawing them, such as ``op._params`` of an earlier call.
+            generator: where to draw from in this call (eager only; set ``op.generator`` for compiled calls).
+            **overrides: values for entries of ``op.flags`` in this call.
+
+        Returns:
+            (B, C, h, w) in the input's dtype, or in the input's rank with ``keepdim``.
+        """
+        batch = self.as_batch(input)
+        flags = self.override_flags(overrides)
+        params, gate = self.resolve(params, batch.shape, batch.device, generator)
+        with torch.autocast(batch.device.type, enabled=False):
+            output = self.transform_image(batch, params, flags, gate)
+        self.record(params, batch.shape, flags)
+        return self.restore_rank(output, input)
+
+    def forward_parameters(
+        self,
+        batch_shape: Sequence[int],
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+    ) -> Params:
+        """Draw everything that is random in a call.
+
+        Args:
+            batch_shape: (B, C, H, W) of the batch.
+            generator: where to draw from; None for ``op.generator`` or the device's own.
+            device: where the parameters shall be.
+
+        Returns:
+            The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
+        """
+        if not isinstance(device, torch.device):
+            device = torch.get_default_device() if device is None else torch.device(device)
+        draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator))
+        if "generate_parameters" in self.overrides:
+            params = {k: v.to(device) for k, v in (self.generate_parameters(batch_shape) or {}).items()}
+        else:
+            params = self.sample(draw)
+        params["batch_prob"] = draw.gate.float()
+        params["forward_input_shape"] = torch.tensor(list(batch_shape))
+        if any(bounds.learns for bounds in self.ranges.values()):
+            self.validate(params, draw.gate)
+        return params
+
+    def resolve(
+        self,
+        params: Params | None,
+        shape: Sequence[int],
+        device: torch.device,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Params, Tensor | None]:
+        """Draw parameters or check those handed in, and give with them the gate (B,), None where all rows are open."""
+        if params is None:
+            params = self.forward_parameters(shape, generator, device)
+            return params, None if self.always_open else self.gate(params, shape[0])
+        self.check_params(params, shape)
+        return params, self.gate(params, shape[0])
+
+    def transform_image(
+        self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
+    ) -> Tensor:
+        """Compute the image (B, C, H, W) of a call, in its own dtype, with skipped rows as they were."""
+        output = store(self.apply_transform(load(image, True), params, flags, None), image.dtype, unit=True)
+        return self.select(gate, output, image)
+
+    def transform_mask(
+        self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags
+    ) -> Tensor:
+        """Compute a mask (B, C, H, W) of any dtype; ``options`` are the container's ``extra_args`` for it."""
+        params = self.neutralise(params, gate)
+        output = self.apply_transform_mask(mask, params, {**flags, **options})
+        return output if output is mask else self.select(gate, output, mask)
+
+    def select(self, gate: Tensor | None, output: Tensor, input: Tensor) -> Tensor:
+        """Keep the rows of the input where the gate is closed."""
+        if gate is None:
+            return output.clone() if output is input else output
+        if output.shape != input.shape:
+            raise ValueError(
+                f"{type(self).__name__}: p: expected 1 for an op that changes the shape on its own, "
+                f"from {tuple(input.shape)} to {tuple(output.shape)}"
+            )
+        return torch.where(gate.view(-1, 1, 1, 1), output, input)
+
+    def record(self, params: Params, shape: Sequence[int], flags: Flags) -> None:
+        """Remember a call, for replay and ``transform_matrix``."""
+        self._params = params
+        self._input_shape = tuple(shape)
+        self._last_flags = flags
+
+    def restore_rank(self, output: Tensor, input: Tensor) -> Tensor:
+        """Drop the dimensions that ``as_batch`` added, where ``keepdim`` asks for it."""
+        return output[(0,) * (output.ndim - input.ndim)] if self.keepdim else output
+
+    # -------------------------------------------------------------------------------------------------------- checks
+
+    def as_batch(self, input: Tensor) -> Tensor:
+        """View the input as (B, C, H, W), and refuse what is no image."""
+        name, most = type(self).__name__, self.rank + 2
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}: input: expected a tensor, got {type(input).__name__}")
+        if not (input.is_floating_point() or input.dtype == torch.uint8):
+            raise TypeError(f"{name}: input: expected a floating or uint8 image, got {input.dtype}")
+        if not self.rank <= input.ndim <= most:
+            raise ValueError(
+                f"{name}: input: expected {self.rank} to {most} dimensions, up to (B, C, H, W); got shape {tuple(input.shape)}"
+            )
+        return input[(None,) * (most - input.ndim)]
+
+    def override_flags(self, overrides: Mapping[str, Any]) -> Flags:
+        """Give the flags of a call."""
+        for key in overrides:
+            if key not in self.flags:
+                raise TypeError(f"{type(self).__name__}: unknown keyword {key!r}; expected one of {sorted(self.flags)}")
+        return {**self.flags, **overrides} if overrides else self.flags
+
+    def check_params(self, params: Params, shape: Sequence[int]) -> None:
+        """Refuse parameters that lack a key, have a foreign one or belong to another batch."""
+        name = type(self).__name__
+        names = None if "generate_parameters" in self.overrides else self.param_names or tuple(self.ranges)
+        if not isinstance(params, Mapping):
+            raise TypeError(f"{name}: params: expected a dict of tensors, got {type(params).__name__}")
+        if names is not None:
+            missing = [key for key in names if key not in params]
+            foreign = [key for key in params if key not in names and key not in RESERVED]
+            if missing or foreign:
+                raise ValueError(f"{name}: params: expected keys {sorted(names)}; missing {missing}, foreign {foreign}")
+        for key, value in params.items():
+            if not isinstance(value, Tensor):
+                raise TypeError(f"{name}: params[{key!r}]: expected a tensor, got {type(value).__name__}")
+            if key in (*(names or ()), "batch_prob") and key not in self.shared_params and value.shape[:1] != shape[:1]:
+                raise ValueError(
+                    f"{name}: params[{key!r}]: expected {shape[0]} rows, as the image has; got shape {tuple(value.shape)}"
+                )
+        if names is not None:
+            self.validate(params, self.gate(params, shape[0]))
+
+    # ---------------------------------------------------------------------------------------------------------- gate
+
+    @property
+    def always_open(self) -> bool:
+        """Whether no draw can close the gate."""
+        return not isinstance(self.p, Tensor) and self.p == 1 and self.p_batch == 1
+
+    def gate(self, params: Params, rows: int) -> Tensor:
+        """Give the rows (B,) bool that the parameters of a call say to change; all, where they do not say."""
+        if "batch_prob" in params:
+            return params["batch_prob"] > 0.5
+        device = next((v.device for v in params.values()), None)
+        return torch.ones(rows, dtype=torch.bool, device=device)
+
+    def row(self, params: Params, gate: Tensor | None, i: int) -> tuple[Params, Tensor | None]:
+        """Give the parameters and the gate of one row, as a batch of one."""
+        whole = (*self.shared_params, "forward_input_shape")
+        rows = {name: value if name in whole else value[i : i + 1] for name, value in params.items()}
+        return rows, None if gate is None else gate[i : i + 1]
+
+    def neutralise(self, params: Params, gate: Tensor | None) -> Params:
+        """Give rows with a closed gate the parameters that change nothing."""
+        if gate is None or not self.neutral:
+            return params
+        safe = dict(params)
+        for name, value in self.neutral.items():
+            rows = gate.view(-1, *(1 for _ in params[name].shape[1:]))
+            safe[name] = torch.where(rows, params[name], value)
+        return safe
+
+    def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None) -> Draw:
+        by_row = isinstance(self.p, Tensor) or 0 < self.p < 1
+        by_batch = 0 < self.p_batch < 1
+        draw = Draw(shape, device, by_row + by_batch + (self.columns or len(self.ranges)), stream, self.same_on_batch)
+        gate = draw.gate
+        if by_row:
+            p = self.p.to(device) if isinstance(self.p, Tensor) else self.p
+            gate = draw.u[:, 0] < p
+        elif self.p == 0:
+            gate = torch.zeros_like(gate)
+        if by_batch:
+            gate = gate & (draw.u[:1, by_row] < self.p_batch)
+        elif self.p_batch == 0:
+            gate = torch.zeros_like(gate)
+        draw.gate, draw.u = gate, draw.u[:, by_row + by_batch :]
+        return draw
+
+    # ------------------------------------------------------------------------------------------------------- hygiene
+
+    @property
+    def generator(self) -> torch.Generator | None:
+        """Where the op draws from, eager and compiled; None for the default generator of the image's device."""
+        return None if self._stream is None else self._stream.generator
+
+    @generator.setter
+    def generator(self, generator: torch.Generator | None) -> None:
+        self._stream = None if generator is None else Stream(generator)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "Augmentation":
+        super()._apply(fn, recurse)
+        if isinstance(self.p, Tensor):
+            self.p = fn(self.p)
+        for bounds in self.ranges.values():
+            if isinstance(bounds.bounds, nn.Parameter):
+                bounds.bounds.data = fn(bounds.bounds.data)
+            elif isinstance(bounds.bounds, Tensor):
+                bounds.bounds = fn(bounds.bounds)
+        return self
+
+    def extra_repr(self) -> str:
+        fields = {name: str(bounds) for name, bounds in self.ranges.items()}
+        fields |= {name: repr(value) for name, value in self.flags.items()}
+        fields |= {name: repr(getattr(self, name)) for name in ("p", "p_batch", "same_on_batch", "keepdim")}
+        return ", ".join(f"{name}={value}" for name, value in fields.items())
+
+
+class Intensity(Augmentation):
+    """Base class of the ops that change values and move nothing.
+
+    ``apply_transform`` computes the image: floating, uint8 brought to [0, 1]. With ``own_dtype`` it gets the image as it
+    came, and gives rows with neutral parameters back bit for bit.
+    """
+
+    def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
+        """Give the matrix (B, 3, 3) of the op, which is the identity."""
+        return self.identity_matrix(input)
+
+    def transform_image(
+        self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
+    ) -> Tensor:
+        params = self.neutralise(params, gate)
+        if self.own_dtype:
+            return self.apply_transform(image, params, flags)
+        work = load(image, unit=True)
+        matrix = (
+            self.compute_transformation(work, params, flags) if "compute_transformation" in self.overrides else None
+        )
+        output = self.apply_transform(work, params, flags, matrix)
+        if output.shape != image.shape:
+            raise ValueError(
+                f"{type(self).__name__}: apply_transform: expected shape {tuple(image.shape)}, got {tuple(output.shape)}"
+            )
+        output = store(output, self.output_dtype(image.dtype), unit=True)
+        return self.select(gate, output, image if output.dtype == image.dtype else work.to(output.dtype))
+
+    def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
+        """Give the dtype that comes out for the input's."""
+        return dtype
+
+    @property
+    def transform_matrix(self) -> Tensor | None:
+        """The matrix (B, 3, 3) of the last call, which is the identity; None before the first."""
+        if self._input_shape is None:
+            return None
+        return torch.eye(3, device=self._params["batch_prob"].device).repeat(self._input_shape[0], 1, 1)
+
+
+class Geometric(Augmentation):
+    """Base class of the ops that move pixels, and with them masks, points and boxes.
+
+    An op says which ``warp`` it is. A subclass in kornia's style says ``compute_transformation`` instead, and may compute
+    the image by its own ``apply_transform``.
+    """
+
+    projective: ClassVar[bool] = True
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Warp:
+        """Give the warp of a call from the parameters and the shape of the input (B, C, H, W)."""
+        if "compute_transformation" not in self.overrides:
+            raise NotImplementedError(f"{type(self).__name__}: neither warp nor compute_transformation is written")
+        matrix = self.compute_transformation(load(input, unit=True), params, flags)
+        size = (input.shape[-2], input.shape[-1])
+        matrix = matrix.to(torch.promote_types(matrix.dtype, torch.float32)).expand(input.shape[0], -1, -1)
+        return Homography(matrix, size, self.output_size(size))
+
+    def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
+        """Give the matrix (B, 3, 3) from input pixels to output pixels of a call, gate aside."""
+        return self.warp(input, params, flags).matrix
+
+    def gated_warp(self, input: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Warp:
+        """Give the warp of a call, neutral where the gate is closed."""
+        warp = self.warp(input, params, flags)
+        return warp if gate is None else warp.gated(gate)
+
+    def transform_image(
+        self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
+    ) -> Tensor:
+        warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
+        if "apply_transform" not in self.overrides:
+            return warp.image(image, **sampling(flags, image))
+        output = store(self.apply_transform(load(image, True), params, flags, warp.matrix), image.dtype, unit=True)
+        return self.select(gate, output, image)
+
+    def transform_mask(
+        self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags
+    ) -> Tensor:
+        warp = self.gated_warp(mask, params, flags, gate) if warp is None else warp
+        if "apply_transform" not in self.overrides:
+            return warp.mask(mask, **{"padding_mode": flags.get("padding_mode", "zeros"), **options})
+        nearest = {**flags, "resample": "nearest", **options}
+        output = self.apply_transform(mask.double(), params, nearest, warp.matrix)
+        output = output if mask.is_floating_point() else output.round()
+        return self.select(gate, output.to(mask.dtype), mask)
+
+    @property
+    def transform_matrix(self) -> Tensor | None:
+        """The matrix (B, 3, 3) of the last call from input pixels to output pixels; None before the first."""
+        return None if self._input_shape is None else self.last_warp().matrix
+
+    def last_warp(self, params: Params | None = None) -> Warp:
+        """Give the warp of the last call, or of the call that drew ``params``."""
+        if params is None and self._input_shape is None:
+            raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
+        shape = self._input_shape if params is None else None
+        params = self._params if params is None else params
+        reference = self.reference(params, shape)
+        return self.gated_warp(reference, params, self._last_flags, self.gate(params, len(reference)))
+
+    def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
+        """Give a stand-in without memory for the image that parameters were drawn for."""
+        device = next(v.device for k, v in params.items() if k != "forward_input_shape")
+        return torch.empty((), device=device).expand(shape or params["forward_input_shape"].tolist())
+
+    def inverse(self, input: Tensor, params: Params | None = None, **overrides: Any) -> Tensor:
+        """Lead an output back: what the op kept returns to its place, the rest is filled.
+
+        Args:
+            input: an output of the op.
+            params: the parameters of the call; None for the last one.
+            **overrides: values for entries of ``op.flags``.
+        """
+        flags = self.override_flags(overrides)
+        batch = self.as_batch(input)
+        warp = self.last_warp(params).inverse()
+        if "inverse_transform" in self.overrides:
+            output = self.inverse_transform(load(batch, True), flags, warp.matrix, warp.size)
+            output = store(output, batch.dtype, unit=True)
+        else:
+            output = warp.image(batch, **{**sampling(flags, batch), "padding_mode": "zeros"})
+        return self.restore_rank(output, input)
+
+    def inverse_transform(
+        self, input: Tensor, flags: Flags, transform: Tensor | None = None, size: tuple[int, int] | None = None
+    ) -> Tensor:
+        """Compute the image of an inverse; a subclass that has an ``apply_transform`` of its own may need it."""
+        raise NotImplementedError(f"{type(self).__name__}: inverse_transform is not written")
+
+
+def sampling(flags: Flags, image: Tensor) -> Flags:
+    """Give the arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
+    args = {name: flags[name] for name in ("resample", "padding_mode") if name in flags}
+    if flags.get("fill") is not None:
+        unit = 255 if image.dtype == torch.uint8 else 1
+        args["fill"] = [value * unit for value in flags["fill"]]
+    return args
+
+
+AugmentationBase2D = Augmentation
+IntensityAugmentationBase2D = Intensity
+GeometricAugmentationBase2D = Geometric
+RigidAffineAugmentationBase2D = Geometric

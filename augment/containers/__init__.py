@@ -1,0 +1,5 @@
+"""Containers."""
+
+from .sequential import AugmentationSequential, ParamItem
+
+__all__ = ["AugmentationSequential", "ParamItem"]

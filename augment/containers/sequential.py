@@ -1,0 +1,267 @@
+"""AugmentationSequential: several ops, one call, every target."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from .. import targets as tg
+from ..base import Augmentation, Flags, Geometric, Params
+from ..ops.arguments import choice
+from ..sampling import Stream
+from ..targets import Target, Value
+
+
+class ParamItem(NamedTuple):
+    """The parameters of one child of a container: its name, and its dict, a nested list, or None."""
+
+    name: str
+    data: Any
+
+
+class AugmentationSequential(nn.Sequential):
+    """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
+
+    Args:
+        *args: ops, nested containers, or other modules, which see the images alone.
+        data_keys: what the positional inputs are: ``image`` (or ``input``), ``mask``, ``bbox`` (four corners),
+            ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (handed through).
+        same_on_batch: set on all ops; None leaves each as it is.
+        keepdim: give every output the rank of its input; None or False gives batches.
+        random_apply: only False; a random choice of ops is not offered here.
+        random_apply_weights: only None.
+        transformation_matrix_mode: what ``transform_matrix`` does about deformations, which have none: ``"silent"`` and
+            ``"skip"`` leave them out, ``"rigid"`` raises.
+        extra_args: options by data key: for ``mask`` ``resample``, ``padding_mode`` and ``fill``; for boxes and
+            keypoints ``clip``, to cut them to the image; for ``image`` flags of the ops.
+
+    Shape:
+        image: (B, C, H, W), (C, H, W) or (H, W). mask: the same, or (B, H, W), of any dtype, or a list with a mask a row.
+        bbox: (B, N, 4, 2); bbox_xyxy, bbox_xywh: (B, N, 4); keypoints: (B, N, 2); each also without B, or a list.
+
+    Example:
+        >>> augment = AugmentationSequential(RandomHorizontalFlip(), data_keys=["image", "mask"])
+        >>> image, mask = augment(torch.rand(2, 3, 8, 8), torch.zeros(2, 1, 8, 8, dtype=torch.long))
+    """
+
+    def __init__(
+        self,
+        *args: nn.Module,
+        data_keys: Sequence[Any] | None = ("image",),
+        same_on_batch: bool | None = None,
+        keepdim: bool | None = None,
+        random_apply: bool | int | tuple[int, int] = False,
+        random_apply_weights: Sequence[float] | None = None,
+        transformation_matrix_mode: str = "silent",
+        extra_args: Mapping[Any, Mapping[str, Any]] | None = None,
+    ) -> None:
+        for i, child in enumerate(args):
+            if not isinstance(child, nn.Module):
+                raise TypeError(f"args[{i}]: expected a module, got {child!r}")
+        super().__init__(OrderedDict((f"{type(child).__name__}_{i}", child) for i, child in enumerate(args)))
+        if random_apply is not False or random_apply_weights is not None:
+            raise ValueError(f"random_apply: expected False, a random choice is not offered; got {random_apply!r}")
+        self.data_keys = None if data_keys is None else [tg.data_key(key) for key in data_keys]
+        self.keepdim = bool(keepdim)
+        self.transformation_matrix_mode = choice(
+            transformation_matrix_mode, "transformation_matrix_mode", ("silent", "rigid", "skip")
+        )
+        self.extra_args = tg.options_for(extra_args)
+        self._params: list[ParamItem] | None = None
+        if same_on_batch is not None:
+            for module in self.modules():
+                if isinstance(module, Augmentation):
+                    module.same_on_batch = same_on_batch
+
+    def forward(
+        self,
+        *args: Value,
+        params: Sequence[ParamItem] | None = None,
+        data_keys: Sequence[Any] | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Any:
+        """Augment a sample.
+
+        Args:
+            *args: one value for each data key, or one dict, whose entries are known by their names (``mask``, or
+                ``mask_left``); others are handed through.
+            params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call.
+            data_keys: the keys of this call.
+            generator: where to draw from in this call (eager only; set ``container.generator`` for compiled calls).
+
+        Returns:
+            The one value; a list of values; or a new dict with the same keys.
+        """
+        targets = self._targets(args, data_keys)
+        if params is None:
+            shape, device = self._shape(targets)
+            params = self.forward_parameters(shape, generator, device)
+            handed_in = False
+        else:
+            handed_in = True
+        targets = self.transform_targets(targets, params, handed_in, self.extra_args)
+        return self._restore(args, targets)
+
+    def forward_parameters(
+        self,
+        batch_shape: Sequence[int],
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+    ) -> list[ParamItem]:
+        """Draw the parameters of all children for a batch (B, C, H, W)."""
+        items = []
+        for name, child in self.named_children():
+            known = isinstance(child, Augmentation | AugmentationSequential)
+            items.append(ParamItem(name, child.forward_parameters(batch_shape, generator, device) if known else None))
+            if known:
+                batch_shape = (*batch_shape[:-2], *child.output_size((batch_shape[-2], batch_shape[-1])))
+        return items
+
+    def output_size(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Give the (h, w) that comes out of an (H, W) input."""
+        for child in self.children():
+            if isinstance(child, Augmentation | AugmentationSequential):
+                size = child.output_size(size)
+        return size
+
+    def transform_targets(
+        self, targets: list[Target], params: Sequence[ParamItem], handed_in: bool, options: Mapping[str, Flags]
+    ) -> list[Target]:
+        """Apply all children to all targets."""
+        self._check_params(params)
+        for item, child in zip(params, self.children(), strict=True):
+            if isinstance(child, AugmentationSequential):
+                targets = child.transform_targets(targets, item.data, handed_in, {**options, **child.extra_args})
+            elif isinstance(child, Augmentation):
+                targets = self._transform_by(child, targets, item.data, handed_in, options)
+            else:
+                targets = [t if t.key != "image" else Target(t.key, child(t.value), t.rank, t.added) for t in targets]
+        self._params = list(params)
+        return targets
+
+    def _transform_by(
+        self, op: Augmentation, targets: list[Target], params: Params, handed_in: bool, options: Mapping[str, Flags]
+    ) -> list[Target]:
+        shape, device = self._shape(targets, params)
+        if handed_in:
+            op.check_params(params, shape)
+        gate = op.gate(params, shape[0]) if handed_in or not op.always_open else None
+        with torch.autocast(device.type, enabled=False):
+            moved = tg.transform(op, targets, params, gate, options)
+        op.record(params, shape, op.flags)
+        return moved
+
+    def inverse(
+        self, *args: Value, params: Sequence[ParamItem] | None = None, data_keys: Sequence[Any] | None = None
+    ) -> Any:
+        """Lead outputs back through the geometric ops; the others changed no place.
+
+        Args:
+            *args: as in ``forward``.
+            params: the parameters of the call; None for the last one.
+            data_keys: the keys of this call.
+        """
+        params = self._params if params is None else params
+        if params is None:
+            raise ValueError("AugmentationSequential: params: expected a call before, or the params of one")
+        targets = self.invert_targets(self._targets(args, data_keys), params, self.extra_args)
+        return self._restore(args, targets)
+
+    def invert_targets(
+        self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags]
+    ) -> list[Target]:
+        """Lead all targets back through all children."""
+        self._check_params(params)
+        for item, child in reversed(list(zip(params, self.children(), strict=True))):
+            if isinstance(child, AugmentationSequential):
+                targets = child.invert_targets(targets, item.data, {**options, **child.extra_args})
+            elif isinstance(child, Geometric):
+                targets = tg.invert(child, targets, item.data, options)
+        return targets
+
+    # -------------------------------------------------------------------------------------------------- in and out
+
+    def _targets(self, args: Sequence[Value], data_keys: Sequence[Any] | None) -> list[Target]:
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            named = [(tg.key_in_dict(name, value), value) for name, value in args[0].items()]
+            keys, values = [key for key, _ in named if key], [value for key, value in named if key]
+        else:
+            keys = self.data_keys if data_keys is None else [tg.data_key(key) for key in data_keys]
+            values = list(args)
+            if keys is None or len(keys) != len(values):
+                raise ValueError(f"args: expected one value for each of data_keys {keys}, got {len(values)}")
+        ranks = [v.ndim for k, v in zip(keys, values, strict=True) if k == "image" and isinstance(v, Tensor)]
+        targets = [tg.as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)]
+        like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+        if like is not None:
+            tg.check_batch(targets, len(like), (like.shape[-2], like.shape[-1]))
+        return targets
+
+    def _restore(self, args: Sequence[Value], targets: list[Target]) -> Any:
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            outputs = iter(targets)
+            return {
+                name: self._fresh(next(outputs), value) if tg.key_in_dict(name, value) else value
+                for name, value in args[0].items()
+            }
+        values = [self._fresh(target, value) for target, value in zip(targets, args, strict=True)]
+        return values[0] if len(values) == 1 else values
+
+    def _fresh(self, target: Target, value: Value) -> Value:
+        """Give an output that shares no memory with its input."""
+        untouched = target.value is value
+        if isinstance(target.value, list):
+            return [new.clone() if new is old else new for new, old in zip(target.value, value, strict=True)]
+        output = target.restore(self.keepdim)
+        return output.clone() if isinstance(output, Tensor) and untouched else output
+
+    def _shape(self, targets: Sequence[Target], params: Params | None = None) -> tuple[Sequence[int], torch.device]:
+        """Give the shape and device of the batch: of the first image, or of a mask, or as the parameters tell."""
+        like = [t.value for key in ("image", "mask") for t in targets if t.key == key and isinstance(t.value, Tensor)]
+        if like:
+            return like[0].shape, like[0].device
+        if params is None:
+            raise ValueError("data_keys: expected an image or a mask, or params, to know the size from")
+        return params["forward_input_shape"].tolist(), params["batch_prob"].device
+
+    def _check_params(self, params: Sequence[ParamItem]) -> None:
+        names = [name for name, _ in self.named_children()]
+        try:
+            given = [item.name for item in params]
+        except (TypeError, AttributeError):
+            raise TypeError(f"params: expected a list of ParamItem, got {params!r:.80}") from None
+        if given != names:
+            raise ValueError(f"params: expected items for {names}, got {given}")
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    @property
+    def transform_matrix(self) -> Tensor | None:
+        """The matrix (B, 3, 3) of the last call from input pixels to output pixels; None before the first."""
+        total: Tensor | None = None
+        for child in self.children():
+            if not isinstance(child, Geometric | AugmentationSequential):
+                continue
+            try:
+                matrix = child.transform_matrix
+            except ValueError:
+                if self.transformation_matrix_mode == "rigid":
+                    raise
+                continue
+            if matrix is not None:
+                total = matrix if total is None else matrix @ total
+        return total
+
+    @property
+    def generator(self) -> torch.Generator | None:
+        """Where all ops draw from, eager and compiled; None for the default generator of the image's device."""
+        return next((m.generator for m in self.modules() if isinstance(m, Augmentation)), None)
+
+    @generator.setter
+    def generator(self, generator: torch.Generator | None) -> None:
+        stream = None if generator is None else Stream(generator)
+        for module in self.modules():
+            if isinstance(module, Augmentation):
+                module._stream = stream

@@ -1,0 +1,155 @@
+"""Homographies as (B, 3, 3) matrices from input pixels to output pixels. x right, y down, pixel centres at integers."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+Entry = float | int | Tensor
+
+
+def matrix3(entries: Sequence[Entry], like: Tensor) -> Tensor:
+    """Stack nine entries, numbers or (B,) tensors, into matrices (B, 3, 3), B and the rest as in ``like`` (B,)."""
+    columns = [e.expand_as(like).to(like.dtype) if isinstance(e, Tensor) else torch.full_like(like, e) for e in entries]
+    return torch.stack(columns, -1).unflatten(-1, (3, 3))
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """Multiply matrices (B, 3, 3) entry by entry: exact under autocast, and small enough to fuse."""
+    return (a.unsqueeze(-1) * b.unsqueeze(-3)).sum(-2)
+
+
+def adjugate(m: Tensor) -> Tensor:
+    """Give the adjugate of matrices (B, 3, 3)."""
+    x, y, z = m.unbind(-2)
+    return torch.stack([torch.linalg.cross(y, z), torch.linalg.cross(z, x), torch.linalg.cross(x, y)], -1)
+
+
+def invert(m: Tensor) -> Tensor:
+    """Invert homographies (B, 3, 3); the identity and whole-pixel permutations come out exact."""
+    adj = adjugate(m)
+    determinant = (m[..., 0, :] * adj[..., :, 0]).sum(-1)
+    return adj / determinant[..., None, None]
+
+
+def transform_points(
+    matrix: Tensor,  # (B, 3, 3)
+    points: Tensor,  # (B, N, 2)
+) -> Tensor:  # (B, N, 2)
+    """Map points through homographies."""
+    x, y = points.unsqueeze(-2).unbind(-1)  # (B, N, 1)
+    a, b, c = matrix.unsqueeze(1).unbind(-1)  # (B, 1, 3)
+    mapped = a * x + b * y + c
+    return mapped[..., :2] / mapped[..., 2:]
+
+
+def translation(x: Entry, y: Entry, like: Tensor) -> Tensor:
+    """Shift by x and y."""
+    return matrix3([1, 0, x, 0, 1, y, 0, 0, 1], like)
+
+
+def scaling(x: Entry, y: Entry, offset_x: Entry, offset_y: Entry, like: Tensor) -> Tensor:
+    """Scale each axis, then shift."""
+    return matrix3([x, 0, offset_x, 0, y, offset_y, 0, 0, 1], like)
+
+
+def rotation(
+    degrees: Tensor,  # (B,), counter-clockwise as one sees the image
+    center_x: Entry,
+    center_y: Entry,
+) -> Tensor:  # (B, 3, 3)
+    """Rotate about a centre."""
+    angle = torch.deg2rad(degrees)
+    cos, sin = angle.cos(), angle.sin()
+    shift_x = center_x - cos * center_x - sin * center_y
+    shift_y = center_y + sin * center_x - cos * center_y
+    return matrix3([cos, sin, shift_x, -sin, cos, shift_y, 0, 0, 1], degrees)
+
+
+def affine(
+    angle: Tensor,  # (B,), degrees, clockwise as one sees the image
+    translations: Tensor,  # (B, 2), pixels
+    scale: Tensor,  # (B, 2)
+    shear_x: Tensor,  # (B,), degrees
+    shear_y: Tensor,  # (B,), degrees
+    center: Tensor,  # (B, 2)
+) -> Tensor:  # (B, 3, 3)
+    """Shear, scale and rotate about a centre, then shift: the composition that kornia's ``RandomAffine`` defines.
+
+    The shear maps (x, y) to (x - tan(sx) y, -tan(sy) x + (1 + tan(sx) tan(sy)) y) around the centre.
+    """
+    cx, cy = center.unbind(1)
+    tan_x, tan_y = torch.deg2rad(shear_x).tan(), torch.deg2rad(shear_y).tan()
+    shear = matrix3([1, -tan_x, 0, -tan_y, 1 + tan_x * tan_y, 0, 0, 0, 1], angle)
+    turn = torch.deg2rad(angle)
+    cos, sin = turn.cos(), turn.sin()
+    sx, sy = scale.unbind(1)
+    linear = product(matrix3([cos * sx, -sin * sy, 0, sin * sx, cos * sy, 0, 0, 0, 1], angle), shear)
+    moved = transform_points(linear, center.unsqueeze(1)).squeeze(1)
+    shift_x, shift_y = (center - moved + translations).unbind(1)
+    return torch.stack(
+        [
+            torch.stack([linear[:, 0, 0], linear[:, 0, 1], shift_x], 1),
+            torch.stack([linear[:, 1, 0], linear[:, 1, 1], shift_y], 1),
+            linear[:, 2],
+        ],
+        1,
+    )
+
+
+def square_to_quad(
+    corners: Tensor,  # (B, 4, 2), in order around the quadrilateral
+) -> Tensor:  # (B, 3, 3)
+    """Map the unit square (0,0), (1,0), (1,1), (0,1) to four corners.
+
+    Closed form of P. Heckbert, "Fundamentals of Texture Mapping and Image Warping", 1989, section 2.2.3.
+    """
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = (c.unbind(1) for c in corners.unbind(1))
+    sum_x, sum_y = x0 - x1 + x2 - x3, y0 - y1 + y2 - y3
+    dx1, dy1, dx2, dy2 = x1 - x2, y1 - y2, x3 - x2, y3 - y2
+    determinant = dx1 * dy2 - dx2 * dy1
+    g = (sum_x * dy2 - dx2 * sum_y) / determinant
+    h = (dx1 * sum_y - sum_x * dy1) / determinant
+    return matrix3([x1 - x0 + g * x1, x3 - x0 + h * x3, x0, y1 - y0 + g * y1, y3 - y0 + h * y3, y0, g, h, 1], x0)
+
+
+def perspective(
+    start: Tensor,  # (B, 4, 2), in order around the quadrilateral
+    end: Tensor,  # (B, 4, 2)
+) -> Tensor:  # (B, 3, 3)
+    """Map four points to four points."""
+    matrix = product(square_to_quad(end), adjugate(square_to_quad(start)))
+    return matrix / matrix[:, 2:, 2:]
+
+
+def rectangle(
+    x: Tensor,  # (B,)
+    y: Tensor,
+    width: Tensor,
+    height: Tensor,
+) -> Tensor:  # (B, 4, 2)
+    """Give the corner pixels of windows: top left, top right, bottom right, bottom left."""
+    right, bottom = x + width - 1, y + height - 1
+    return torch.stack([x, y, right, y, right, bottom, x, bottom], 1).unflatten(1, (4, 2))
+
+
+def window_to_frame(
+    window: Tensor,  # (B, 4), x, y, width and height in input pixels
+    size: tuple[int, int],
+    align_corners: bool,
+) -> Tensor:  # (B, 3, 3)
+    """Map a window to a whole output of (h, w).
+
+    Either the centres of the corner pixels meet (``align_corners``) or the edges do. An axis of one pixel, in the window
+    or in the output, has no two centres to meet, and its edges do.
+    """
+    x, y, width, height = window.unbind(1)
+    entries: list[tuple[Tensor, Tensor]] = []
+    for first, extent, n in ((x, width, size[1]), (y, height, size[0])):
+        scale, offset = n / extent, (n / extent - 1) / 2
+        if align_corners and n > 1:
+            corners = (n - 1) / (extent - 1).clamp(min=1)
+            scale, offset = torch.where(extent > 1, corners, scale), torch.where(extent > 1, 0.0, offset)
+        entries.append((scale, offset - scale * first))
+    (scale_x, offset_x), (scale_y, offset_y) = entries
+    return scaling(scale_x, scale_y, offset_x, offset_y, x)

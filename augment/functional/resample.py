@@ -1,0 +1,198 @@
+"""Sampling an image at computed positions. Pixel centres are integers, x right, y down.
+
+A homography here maps output pixels to input pixels, in the order in which sampling asks for them.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+BORDERS = ("constant", "replicate", "symmetric")  # what the paddings are called where whole pixels are taken
+
+
+def pixel_grid(h: int, w: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Give the coordinates x as (1, 1, w) and y as (1, h, 1), in the dtype and on the device of ``like``."""
+    x = torch.arange(w, device=like.device, dtype=like.dtype)
+    y = torch.arange(h, device=like.device, dtype=like.dtype)
+    return x.view(1, 1, w), y.view(1, h, 1)
+
+
+def positions(
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    h: int,
+    w: int,
+    projective: bool,
+) -> Tensor:  # (B, 2, h, w), x and y
+    """Map the pixels of an h by w output through a homography."""
+    x, y = pixel_grid(h, w, matrix)
+    rows = matrix if projective else matrix[:, :2] / matrix[:, 2:, 2:]
+    a, b, c = (column[..., None, None] for column in rows.unbind(2))
+    mapped = a * x + (b * y + c)
+    return mapped[:, :2] / mapped[:, 2:] if projective else mapped
+
+
+def normalised(
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    height: int,
+    width: int,
+) -> Tensor:  # (B, 3, 3), output pixel -> [-1, 1] over the edges of the input
+    """Follow a homography by the scaling of input pixels to the square that ``grid_sample`` works in."""
+    x, y, scale = matrix.unbind(1)
+    return torch.stack([(2 * x + scale) / width - scale, (2 * y + scale) / height - scale, scale], 1)
+
+
+def sample_grid(
+    image: Tensor,  # (B, C, H, W), floating
+    grid: Tensor,  # (B, 2, h, w), in [-1, 1] over the edges
+    mode: int,
+    padding: int,
+    fill: Sequence[float],
+) -> Tensor:  # (B, C, h, w)
+    """Interpolate an image at normalised positions; outside it there is ``fill``, one value or one a channel."""
+    grid = grid.to(image.dtype).permute(0, 2, 3, 1)
+    if padding or not any(fill):
+        return torch.ops.aten.grid_sampler_2d(image, grid, mode, padding, False)
+    level = per_channel(fill, image)
+    return torch.ops.aten.grid_sampler_2d(image - level, grid, mode, padding, False) + level
+
+
+def per_channel(values: Sequence[float], like: Tensor) -> Tensor:
+    """Give one value, or one a channel, as (1 or C, 1, 1) in the dtype and on the device of ``like``."""
+    entries = [torch.full((1, 1), value, dtype=like.dtype, device=like.device) for value in values]
+    return torch.stack(entries)
+
+
+def sample_nearest(
+    image: Tensor,  # (B, C, H, W), any dtype
+    position: Tensor,  # (B, 2, h, w), in pixels
+    border: str,
+    fill: Sequence[float],
+) -> Tensor:  # (B, C, h, w)
+    """Take the pixel that each position lies on, halves upwards; values stay exact whatever their dtype."""
+    height, width = image.shape[-2:]
+    x, y = (position + 0.5).floor().unbind(1)
+    index = fold_index(y, height, border).clamp(0, height - 1) * width + fold_index(x, width, border).clamp(
+        0, width - 1
+    )
+    flat, index = image.flatten(2), index.long().flatten(1)
+    if len(flat) == 1:
+        taken = flat.index_select(2, index[0])
+    else:
+        taken = flat.gather(2, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
+    output = taken.unflatten(2, position.shape[-2:])
+    if border != "constant":
+        return output
+    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+    return torch.where(inside.unsqueeze(1), output, per_channel(fill, image))
+
+
+def fold_index(index: Tensor, size: int, border: str) -> Tensor:
+    """Bring whole-number positions back into 0..size-1 as a border says; ``constant`` leaves them."""
+    if border == "replicate":
+        return index.clamp(0, size - 1)
+    if border == "circular":
+        return index.remainder(size)
+    if border == "symmetric":  # edges are mirrors
+        index = index.remainder(2 * size)
+        return torch.minimum(index, 2 * size - 1 - index)
+    if border == "reflect":  # centres of edge pixels are mirrors
+        period = max(2 * size - 2, 1)
+        index = index.remainder(period)
+        return torch.minimum(index, period - index)
+    return index
+
+
+def homography(
+    image: Tensor,  # (B, C, H, W), floating, or any dtype with nearest
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    h: int,
+    w: int,
+    mode: int,
+    padding: int,
+    fill: Sequence[float],
+    projective: bool,
+) -> Tensor:  # (B, C, h, w)
+    """Warp an image by a homography for each row."""
+    if mode == MODES["nearest"]:
+        return sample_nearest(image, positions(matrix, h, w, projective), BORDERS[padding], fill)
+    grid = positions(normalised(matrix, image.shape[-2], image.shape[-1]), h, w, projective)
+    return sample_grid(image, grid, mode, padding, fill)
+
+
+def displacement(
+    image: Tensor,  # (B, C, H, W), floating, or any dtype with nearest
+    field: Tensor,  # (B, 2, h, w), in pixels: output pixel p takes the input at p + field[p]
+    mode: int,
+    padding: int,
+    fill: Sequence[float],
+) -> Tensor:  # (B, C, h, w)
+    """Warp an image by a displacement of every output pixel."""
+    h, w = field.shape[-2:]
+    x, y = pixel_grid(h, w, field)
+    if mode == MODES["nearest"]:
+        return sample_nearest(image, torch.stack([field[:, 0] + x, field[:, 1] + y], 1), BORDERS[padding], fill)
+    height, width = image.shape[-2:]
+    grid_x = field[:, 0] * (2 / width) + ((2 * x + 1) / width - 1)
+    grid_y = field[:, 1] * (2 / height) + ((2 * y + 1) / height - 1)
+    return sample_grid(image, torch.stack([grid_x, grid_y], 1), mode, padding, fill)
+
+
+def axis_taps(
+    scale: Tensor,  # ()
+    offset: Tensor,  # ()
+    size: int,
+    n: int,
+    padding: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # (n,) each
+    """Give the two input indices of n output positions along an axis, and the weight of each in a linear blend."""
+    position = torch.arange(n, dtype=scale.dtype, device=scale.device) * scale + offset
+    if padding == PADDINGS["border"]:
+        position = position.clamp(0, size - 1)
+    elif padding == PADDINGS["reflection"]:
+        folded = (position + 0.5).remainder(2 * size)
+        position = (torch.minimum(folded, 2 * size - folded) - 0.5).clamp(0, size - 1)
+    low = position.floor()
+    upper = position - low
+    lower = (1 - upper) * ((low >= 0) & (low < size))
+    upper = upper * ((low >= -1) & (low < size - 1))
+    index = low.long()
+    return index.clamp(0, size - 1), (index + 1).clamp(0, size - 1), lower, upper
+
+
+def separable(
+    image: Tensor,  # (C, H, W), floating
+    matrix: Tensor,  # (3, 3), output pixel -> input pixel, without rotation, shear or perspective
+    h: int,
+    w: int,
+    padding: int,
+    fill: Sequence[float],
+) -> Tensor:  # (C, h, w)
+    """Resample linearly along one axis after the other.
+
+    Each pass gathers whole rows; the pass along x works on the transposed image for that.
+    """
+    level = per_channel(fill, image) if any(fill) and not padding else None
+    if level is not None:
+        image = image - level
+    matrix = matrix.to(image.dtype)
+    for axis, n in ((0, w), (1, h)):
+        low, high, lower, upper = axis_taps(
+            matrix[axis, axis] / matrix[2, 2], matrix[axis, 2] / matrix[2, 2], image.shape[2 - axis], n, padding
+        )
+        rows = image.transpose(1, 2).contiguous()
+        image = rows.index_select(1, low) * lower[:, None] + rows.index_select(1, high) * upper[:, None]
+    return image if level is None else image + level
+
+
+def sample_field(
+    field: Tensor,  # (B, 2, h, w)
+    points: Tensor,  # (B, N, 2), x and y in pixels
+) -> Tensor:  # (B, N, 2)
+    """Read a field at points, linearly between pixels, and its nearest edge value outside."""
+    size = points.new_tensor([field.shape[-1], field.shape[-2]])
+    grid = ((2 * points + 1) / size - 1).to(field.dtype).unsqueeze(1)
+    taken = torch.ops.aten.grid_sampler_2d(field, grid, MODES["bilinear"], PADDINGS["border"], False)
+    return taken[:, :, 0].transpose(1, 2).to(points.dtype)

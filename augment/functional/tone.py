@@ -1,0 +1,57 @@
+"""Histograms and look-up tables."""
+
+import torch
+from torch import Tensor
+
+LEVELS = 256
+
+
+def levels(image: Tensor) -> Tensor:
+    """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded and cut."""
+    if image.dtype == torch.uint8:
+        return image.int()
+    wide = image if image.dtype == torch.float64 else image.float()
+    return (wide * (LEVELS - 1)).round().int().clamp(0, LEVELS - 1)
+
+
+def equalize_table(
+    histogram: Tensor,  # (..., 256), int64
+) -> tuple[Tensor, Tensor]:  # (..., 256), level -> level; (..., 1) bool, whether there is anything to equalise
+    """Give the table that flattens a histogram, as the PIL's ``ImageOps.equalize`` defines it.
+
+    The step is the number of pixels below the highest occupied level over 255; an image of too few levels or pixels for
+    a step stays as it is.
+    """
+    occupied = histogram > 0
+    highest = LEVELS - 1 - occupied.flip(-1).int().argmax(-1, keepdim=True)
+    total = histogram.sum(-1, keepdim=True)
+    step = (total - histogram.gather(-1, highest)) // (LEVELS - 1)
+    below = histogram.cumsum(-1) - histogram
+    table = (below + step // 2) // step.clamp(min=1)
+    return table.clamp(0, LEVELS - 1), step > 0
+
+
+def equalize_plane(
+    plane: Tensor,  # (H, W), uint8 0..255 or floating [0, 1]
+) -> Tensor:
+    """Flatten the histogram of one plane."""
+    level = levels(plane).flatten()
+    table, useful = equalize_table(level.bincount(minlength=LEVELS))
+    if not useful.item():
+        return plane
+    return _output(table, plane).index_select(0, level).view(plane.shape)
+
+
+def equalize_batch(
+    image: Tensor,  # (B, C, H, W), uint8 0..255 or floating [0, 1]
+) -> Tensor:
+    """Flatten the histogram of every plane of a batch, without a wait for the device."""
+    level = levels(image).flatten(2).long()
+    histogram = torch.zeros((*level.shape[:2], LEVELS), dtype=torch.long, device=image.device)
+    table, useful = equalize_table(histogram.scatter_add(2, level, torch.ones_like(level)))
+    equalised = _output(table, image).gather(2, level).view(image.shape)
+    return torch.where(useful.unsqueeze(-1), equalised, image)
+
+
+def _output(table: Tensor, image: Tensor) -> Tensor:
+    return table.to(image.dtype) if image.dtype == torch.uint8 else (table / (LEVELS - 1)).to(image.dtype)

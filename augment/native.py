@@ -1,0 +1,278 @@
+"""The opaque ops: data movement that the compiler would turn into scalar loops, and work that a row can be spared.
+
+On the CPU a batch goes row by row through an op of ``rowwise``; on other devices the same functions run on the whole
+batch inside the graph, where the compiler fuses them, and a select puts back the rows that do not change.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .functional import colour, filters, resample, tone
+from .opaque import define, load, rowwise, store
+
+IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def _keep_rows(keep: Tensor, image: Tensor, output: Tensor) -> Tensor:
+    """Give the image's own dtype to the output of a whole batch, and put the unchanged rows back."""
+    output = store(output, image.dtype)
+    return torch.where(keep.view(-1, 1, 1, 1), image, output) if output.shape == image.shape else output
+
+
+def identity_rows(matrix: Tensor) -> Tensor:
+    return (matrix == torch.eye(3, dtype=matrix.dtype, device=matrix.device)).all(2).all(1)
+
+
+# --------------------------------------------------------------------------------------------------------- homography
+
+
+def _warp_row(
+    image: Tensor, matrix: Tensor, h: int, w: int, mode: int, padding: int, fill: list[float], projective: bool
+) -> Tensor:
+    m = matrix.tolist()
+    aligned = m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
+    if aligned and mode == resample.MODES["bilinear"]:
+        return resample.separable(image, matrix, h, w, padding, fill)
+    return resample.homography(image[None], matrix[None], h, w, mode, padding, fill, projective)[0]
+
+
+def _is_identity(matrix: Tensor, image: Tensor, h: int, w: int, *_: Any) -> bool:
+    return image.shape[-2:] == (h, w) and matrix.tolist() == IDENTITY
+
+
+def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple[int, int]:
+    return h, w
+
+
+_CONFIG = "SymInt h, SymInt w, int mode, int padding, float[] fill, bool projective"
+_warp = rowwise("warp_homography", _CONFIG, _warp_row, _is_identity, _given_size)
+_warp_nearest = rowwise("warp_homography_nearest", _CONFIG, _warp_row, _is_identity, _given_size, raw=True)
+
+
+def warp_homography(
+    image: Tensor,  # (B, C, H, W), any dtype
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    size: tuple[int, int],
+    mode: str,
+    padding: str,
+    fill: list[float],
+    projective: bool,
+) -> Tensor:  # (B, C, *size)
+    """Warp an image by a homography for each row; ``nearest`` keeps values of any dtype exact."""
+    config = (*size, resample.MODES[mode], resample.PADDINGS[padding], fill, projective)
+    nearest = mode == "nearest"
+    if image.is_cpu:
+        return (_warp_nearest if nearest else _warp)(image, matrix, *config)
+    output = resample.homography(image if nearest else load(image), matrix, *config)
+    return _keep_rows(identity_rows(matrix), image, output)
+
+
+# -------------------------------------------------------------------------------------------------------- permutation
+
+
+def _permute_row(image: Tensor, matrix: Tensor, h: int, w: int, border: str, fill: list[float]) -> Tensor:
+    (a, b, c), (d, e, f), _ = ([round(v) for v in row] for row in matrix.tolist())
+    if b:
+        image, a, c, e, f = image.transpose(1, 2), d, f, b, c
+    x, part_x, flip_x = _overlap(a, c, image.shape[2], w)
+    y, part_y, flip_y = _overlap(e, f, image.shape[1], h)
+    part = image[:, part_y, part_x]
+    flips = [axis for axis, flip in ((1, flip_y), (2, flip_x)) if flip]
+    part = part.flip(flips) if flips else part
+    if part.shape[1:] == (h, w):
+        return part
+    if border != "constant":
+        index_x = resample.fold_index(torch.arange(w, device=image.device) * a + c, image.shape[2], border)
+        index_y = resample.fold_index(torch.arange(h, device=image.device) * e + f, image.shape[1], border)
+        return image.index_select(1, index_y).index_select(2, index_x)
+    output = resample.per_channel(fill, image).expand(image.shape[0], h, w).clone()
+    output[:, y, x] = part
+    return output
+
+
+def _overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice, bool]:
+    """Give the part of n output positions whose input ``step * position + offset`` exists, and that part of the input."""
+    start, stop = (-offset, size - offset) if step > 0 else (offset - size + 1, offset + 1)
+    start = min(max(start, 0), n)
+    stop = max(min(stop, n), start)
+    first = offset + start if step > 0 else offset - stop + 1
+    return slice(start, stop), slice(first, first + stop - start), step < 0
+
+
+_permute = rowwise(
+    "permute", "SymInt h, SymInt w, str border, float[] fill", _permute_row, _is_identity, _given_size, raw=True
+)
+
+
+def permute(
+    image: Tensor,  # (B, C, H, W), any dtype
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel: integers, each axis onto an axis with step 1 or -1
+    size: tuple[int, int],
+    border: str,
+    fill: list[float],
+) -> Tensor:  # (B, C, *size)
+    """Flip, turn, shift, crop or pad each row by whole pixels; values stay exact."""
+    if image.is_cpu:
+        return _permute(image, matrix, *size, border, fill)
+    return resample.sample_nearest(image, resample.positions(matrix, *size, False), border, fill)
+
+
+# ------------------------------------------------------------------------------------------------------- displacement
+
+
+def _displace_row(image: Tensor, field: Tensor, mode: int, padding: int, fill: list[float]) -> Tensor:
+    return resample.displacement(image[None], field[None], mode, padding, fill)[0]
+
+
+def _is_still(field: Tensor, image: Tensor, *_: Any) -> bool:
+    return field.shape[-2:] == image.shape[-2:] and not field.any()
+
+
+_FIELD = "int mode, int padding, float[] fill"
+_displace = rowwise("displace", _FIELD, _displace_row, _is_still, lambda image, field, *_: field.shape[-2:])
+_displace_nearest = rowwise(
+    "displace_nearest", _FIELD, _displace_row, _is_still, lambda image, field, *_: field.shape[-2:], raw=True
+)
+
+
+def displace(
+    image: Tensor,  # (B, C, H, W), any dtype
+    field: Tensor,  # (B, 2, h, w), x and y in pixels: output pixel p takes the input at p + field[p]
+    mode: str,
+    padding: str,
+    fill: list[float],
+) -> Tensor:  # (B, C, h, w)
+    """Warp an image by a displacement of every output pixel; ``nearest`` keeps values of any dtype exact."""
+    config = (resample.MODES[mode], resample.PADDINGS[padding], fill)
+    nearest = mode == "nearest"
+    if image.is_cpu:
+        return (_displace_nearest if nearest else _displace)(image, field, *config)
+    output = resample.displacement(image if nearest else load(image), field, *config)
+    return _keep_rows((field == 0).flatten(1).all(1), image, output)
+
+
+def _smooth(noise: Tensor, along_y: Tensor, along_x: Tensor, gate: Tensor) -> Tensor:
+    if not noise.is_cpu:
+        return along_y @ noise @ along_x.T
+    output = torch.zeros_like(noise, memory_format=torch.contiguous_format)
+    for i in gate.nonzero().flatten().tolist():
+        torch.matmul(along_y, noise[i] @ along_x.T, out=output[i])
+    return output
+
+
+smooth_field = define(
+    "smooth_field",
+    "(Tensor noise, Tensor along_y, Tensor along_x, Tensor gate) -> Tensor",
+    _smooth,
+    lambda noise, along_y, along_x, gate: noise.new_empty(noise.shape),
+)
+
+
+def _follow(field: Tensor, points: Tensor, iterations: int) -> Tensor:
+    found = points.clone()
+    for _ in range(iterations):
+        found = points - resample.sample_field(field, found)
+    return found
+
+
+_follow_op = define(
+    "follow_field",
+    "(Tensor field, Tensor points, int iterations) -> Tensor",
+    _follow,
+    lambda field, points, iterations: torch.empty_like(points),
+)
+
+
+def follow_field(
+    field: Tensor,  # (B, 2, h, w), in pixels: output pixel q takes the input at q + field[q]
+    points: Tensor,  # (B, N, 2), in the input
+    iterations: int = 30,
+) -> Tensor:  # (B, N, 2), in the output
+    """Find where the field moves points of the input, by iterating ``q <- p - field[q]``.
+
+    The error shrinks by the field's steepest slope each time: under a slope of 0.8 it ends below 0.1 % of the first.
+    The gradient is that of a constant shift.
+    """
+    return points + (_follow_op(field.detach(), points.detach(), iterations) - points.detach())
+
+
+# ------------------------------------------------------------------------------------------------------------- filter
+
+
+def _filter_row(image: Tensor, weights: Tensor, rows: int, border: str) -> Tensor:
+    taps = weights.unbind() if weights.requires_grad else weights.tolist()
+    return filters.separable_filter(image, taps[:rows], taps[rows:], border)
+
+
+def _is_one_tap(weights: Tensor, image: Tensor, rows: int, border: str) -> bool:
+    taps = weights.tolist()
+    return taps[rows // 2] == taps[rows + (len(taps) - rows) // 2] == 1 and sum(map(abs, taps)) == 2
+
+
+_filter = rowwise("separable_filter", "int rows, str border", _filter_row, _is_one_tap)
+
+
+def separable_filter(
+    image: Tensor,  # (B, C, H, W)
+    weights_y: Tensor,  # (B, Ky)
+    weights_x: Tensor,  # (B, Kx)
+    border: str,
+) -> Tensor:  # (B, C, H, W)
+    """Correlate each row of the batch with its own pair of one-dimensional kernels."""
+    if image.is_cpu:
+        return _filter(image, torch.cat([weights_y, weights_x], 1), weights_y.shape[1], border)
+    taps_y, taps_x = ([t.view(-1, 1, 1, 1) for t in weights.unbind(1)] for weights in (weights_y, weights_x))
+    keep = [weights[:, weights.shape[1] // 2] == 1 for weights in (weights_y, weights_x)]
+    return _keep_rows(keep[0] & keep[1], image, filters.separable_filter(load(image), taps_y, taps_x, border))
+
+
+# ------------------------------------------------------------------------------------------------------------- jitter
+
+
+def _jitter_row(image: Tensor, params: Tensor) -> Tensor:
+    numbers = params.tolist()
+    factors = params[:4].unbind() if params.requires_grad else numbers[:4]
+    return colour.jitter(image, factors, [round(step) for step in numbers[4:]], channel_axis=0)
+
+
+def _is_neutral(params: Tensor, image: Tensor) -> bool:
+    return params.tolist()[:4] == [1, 1, 1, 0]
+
+
+_jitter = rowwise("colour_jitter", "", _jitter_row, _is_neutral, unit=True)
+
+
+def colour_jitter(
+    image: Tensor,  # (B, C, H, W)
+    factors: Tensor,  # (B, 4), brightness, contrast, saturation, and hue in turns
+    order: Tensor,  # (n,), which step comes when
+) -> Tensor:  # (B, C, H, W)
+    """Adjust brightness, contrast, saturation and hue in an order that is only known at run time."""
+    if image.is_cpu:
+        order = order.to(factors.dtype).expand(factors.shape[0], -1)
+        return _jitter(image, torch.cat([factors, order], 1))
+    neutral = (factors == factors.new_tensor([1.0, 1.0, 1.0, 0.0])).all(1)
+    output = colour.jitter_any_order(load(image, unit=True), factors, order)
+    return _keep_rows(neutral, image, store(output, image.dtype, unit=True))
+
+
+# ----------------------------------------------------------------------------------------------------------- equalize
+
+
+def _equalize_row(image: Tensor, gate: Tensor) -> Tensor:
+    return torch.stack([tone.equalize_plane(plane) for plane in image.detach()])
+
+
+_equalize = rowwise("equalize", "", _equalize_row, lambda gate, image: not gate.item(), raw=True)
+
+
+def equalize(
+    image: Tensor,  # (B, C, H, W)
+    gate: Tensor,  # (B,) bool, the rows to equalise
+) -> Tensor:  # (B, C, H, W)
+    """Flatten the histogram of every channel; the gradient of an equalised row is zero."""
+    if image.is_cpu:
+        return _equalize(image, gate.to(torch.float32))
+    return _keep_rows(~gate, image, tone.equalize_batch(image.detach()))

@@ -1,0 +1,120 @@
+"""Opaque ops: the compiler sees one node with a shape rule, and the native kernels inside run as they do eager."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+LIBRARY = torch.library.Library("augment", "DEF")
+
+
+def define(
+    name: str,
+    signature: str,
+    fn: Callable[..., Any],
+    fake: Callable[..., Any],
+    tags: Sequence[torch.Tag] = (),
+) -> Any:
+    """Register ``augment::name`` from its implementation and the function that gives its output's metadata."""
+    LIBRARY.define(name + signature, tags=(*tags, torch.Tag.pt2_compliant_tag))
+    LIBRARY.impl(name, fn, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"augment::{name}", fake, lib=LIBRARY)
+    return getattr(torch.ops.augment, name).default
+
+
+def rowwise(
+    name: str,
+    config: str,
+    row: Callable[..., Tensor],
+    is_identity: Callable[..., bool],
+    size: Callable[..., Sequence[int]] = lambda image, params, *config: image.shape[-2:],
+    raw: bool = False,
+    unit: bool = False,
+) -> Any:
+    """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
+
+    The rows of a batch are done one by one, so that a row's intermediates stay in the cache, each row takes the cheapest
+    way that its own parameters allow, and a row whose parameters are the identity is copied bit for bit.
+
+    Args:
+        name: name of the op.
+        config: schema of the static arguments, such as ``"int mode, float[] fill"``.
+        row: ``(image (C, H, W), params[i], *config) -> (C, h, w)``, made of differentiable torch functions. Its image
+            is in the working dtype: float64 for float64, float32 for everything else.
+        is_identity: ``(params[i], image, *config) -> bool``, whether the row comes out as it went in.
+        size: ``(image, params, *config) -> (h, w)``, the output's size.
+        raw: hand the row over in its own dtype.
+        unit: bring a uint8 row to [0, 1] and back; otherwise it is worked on as 0..255.
+    """
+
+    def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
+        return image.new_empty((*image.shape[:2], *size(image, params, *config)))
+
+    def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
+        output = output_like(image, params, *config)
+        for i, p in enumerate(params):
+            if is_identity(p, image, *config):
+                output[i] = image[i]
+            elif raw:
+                output[i] = row(image[i], p, *config)
+            else:
+                output[i] = store(row(load(image[i], unit), p, *config), image.dtype, unit)
+        return output
+
+    def backward_fake(
+        gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any
+    ) -> tuple[Tensor, Tensor]:
+        return image.new_empty(image.shape), params.new_empty(params.shape)
+
+    def backward(gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any) -> tuple[Tensor, Tensor]:
+        grad_image, grad_params = image.new_zeros(image.shape), params.new_zeros(params.shape)
+        for i, p in enumerate(params):
+            identity = is_identity(p, image, *config)
+            if identity:
+                grad_image[i] = gradient[i]
+            if learns or not identity:
+                leaf, leaf_p = image[i].detach().requires_grad_(), p.detach().requires_grad_(learns)
+                with torch.enable_grad():
+                    output = row(leaf if raw else load(leaf), leaf_p, *config)
+                if output.requires_grad:
+                    output.backward(gradient[i].to(output.dtype))
+                if leaf.grad is not None and not identity:
+                    grad_image[i] = leaf.grad
+                if leaf_p.grad is not None:
+                    grad_params[i] = leaf_p.grad
+        return grad_image, grad_params
+
+    fields = f", {config}" if config else ""
+    op = define(name, f"(Tensor image, Tensor params{fields}) -> Tensor", forward, output_like)
+    vjp = define(
+        f"{name}_backward",
+        f"(Tensor gradient, Tensor image, Tensor params, bool learns{fields}) -> (Tensor, Tensor)",
+        backward,
+        backward_fake,
+    )
+
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        image, params, *ctx.config = inputs
+        ctx.save_for_backward(image, params)
+
+    def autograd(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        grad_image, grad_params = vjp(gradient, *ctx.saved_tensors, ctx.needs_input_grad[1], *ctx.config)
+        return grad_image, grad_params, *(None for _ in ctx.config)
+
+    torch.library.register_autograd(f"augment::{name}", autograd, setup_context=setup_context, lib=LIBRARY)
+    return op
+
+
+def load(image: Tensor, unit: bool = False) -> Tensor:
+    """Give an image in the dtype that arithmetic is done in; ``unit`` brings uint8 from 0..255 to [0, 1]."""
+    if image.dtype == torch.float64:
+        return image
+    return image.float() / 255 if unit and image.dtype == torch.uint8 else image.float()
+
+
+def store(image: Tensor, dtype: torch.dtype, unit: bool = False) -> Tensor:
+    """Give a computed image in its own dtype again: one rounding and one saturation for uint8."""
+    if dtype.is_floating_point or image.dtype == dtype:
+        return image.to(dtype)
+    return (image * 255 if unit else image).round().clamp(0, 255).to(dtype)

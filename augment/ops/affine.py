@@ -1,0 +1,220 @@
+"""Rotation, affine and perspective maps."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..base import Flags, Geometric, Params
+from ..functional import geometry
+from ..sampling import Bounds, Draw, Range, check, numbers
+from ..warp import Homography
+from .arguments import PADDING, RESAMPLE, channel_values, choice
+
+TURN = (-360.0, 360.0)
+POSITIVE = (1e-6, float("inf"))
+
+
+class RandomRotation(Geometric):
+    """Rotate about the centre of the image; positive angles turn counter-clockwise.
+
+    Args:
+        degrees: (low, high), or one number for -number..number; within -360..360.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        same_on_batch: share one angle among the rows.
+        align_corners: accepted for compatibility; pixel centres are integers either way.
+        p: probability that a row is rotated.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W); zeros come in from outside.
+
+    Params:
+        degrees: (B,).
+    """
+
+    def __init__(
+        self,
+        degrees: Bounds,
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = True,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"degrees": Range(degrees, "degrees", domain=TURN)}
+        self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        height, width = input.shape[-2:]
+        matrix = geometry.rotation(params["degrees"], (width - 1) / 2, (height - 1) / 2)
+        return Homography(matrix, (height, width), projective=False)
+
+
+class RandomAffine(Geometric):
+    """Shear, scale and rotate about the centre of the image, then shift; positive angles turn clockwise.
+
+    Args:
+        degrees: (low, high), or one number for -number..number; within -360..360.
+        translate: largest shift as a fraction of the width and of the height, (x, y) or one number for both; in 0..1.
+        scale: (low, high) of the factor; (x low, x high, y low, y high) draws one for each axis.
+        shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high).
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        same_on_batch: share one draw among the rows.
+        align_corners: accepted for compatibility; pixel centres are integers either way.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
+        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        translations: (B, 2), pixels. center: (B, 2). scale: (B, 2). angle, shear_x, shear_y: (B,), degrees.
+    """
+
+    param_names = ("translations", "center", "scale", "angle", "shear_x", "shear_y")
+
+    def __init__(
+        self,
+        degrees: Bounds,
+        translate: Bounds | None = None,
+        scale: Bounds | None = None,
+        shear: Bounds | None = None,
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = False,
+        padding_mode: Any = "ZEROS",
+        fill_value: Any = None,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"angle": Range(degrees, "degrees", domain=TURN)}
+        if translate is not None:
+            shared = _count(translate, "translate", (1, 2)) == 1
+            self.ranges["translate_x"] = Range(translate, "translate", domain=(-1, 1), part=slice(0, 1))
+            self.ranges["translate_y"] = Range(
+                translate, "translate", domain=(-1, 1), part=slice(0, 1) if shared else slice(1, 2)
+            )
+        if scale is not None:
+            self.ranges["scale_x"] = Range(scale, "scale", None, POSITIVE, slice(0, 2))
+            if _count(scale, "scale", (2, 4)) == 4:
+                self.ranges["scale_y"] = Range(scale, "scale", None, POSITIVE, slice(2, 4))
+        if shear is not None:
+            self.ranges["shear_x"] = Range(shear, "shear", domain=TURN, part=slice(0, 2))
+            if _count(shear, "shear", (1, 2, 4)) == 4:
+                self.ranges["shear_y"] = Range(shear, "shear", domain=TURN, part=slice(2, 4))
+        padding_mode = choice(padding_mode, "padding_mode", PADDING)
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "padding_mode": "zeros" if padding_mode == "fill" else padding_mode,
+            "align_corners": align_corners,
+            "fill": channel_values(0.0 if fill_value is None else fill_value, "fill_value")
+            if padding_mode == "fill"
+            else None,
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        drawn = super().sample(draw)
+        height, width = draw.shape[-2:]
+        zero = torch.zeros_like(drawn["angle"])
+        x, y = drawn.get("translate_x", zero), drawn.get("translate_y", zero)
+        scale_x = drawn.get("scale_x", zero + 1)
+        return {
+            "translations": torch.stack([x * width, y * height], 1),
+            "center": torch.stack([zero + (width - 1) / 2, zero + (height - 1) / 2], 1),
+            "scale": torch.stack([scale_x, drawn.get("scale_y", scale_x)], 1),
+            "angle": drawn["angle"],
+            "shear_x": drawn.get("shear_x", zero),
+            "shear_y": drawn.get("shear_y", zero),
+        }
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in self.param_names:
+            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+        check(params["scale"] > 0, gate, "scale: expected positive values")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        matrix = geometry.affine(
+            params["angle"],
+            params["translations"],
+            params["scale"],
+            params["shear_x"],
+            params["shear_y"],
+            params["center"],
+        )
+        return Homography(matrix, (input.shape[-2], input.shape[-1]), projective=False)
+
+
+def _count(bounds: Bounds, name: str, allowed: Sequence[int]) -> int:
+    count = len(numbers(bounds, name))
+    if count not in allowed:
+        raise ValueError(f"{name}: expected {' or '.join(map(str, allowed))} numbers, got {bounds!r}")
+    return count
+
+
+class RandomPerspective(Geometric):
+    """Move the four corners of the image independently.
+
+    Args:
+        distortion_scale: how far a corner moves at most, as a fraction of half the width and height; in 0..1.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        same_on_batch: share one draw among the rows.
+        align_corners: accepted for compatibility; pixel centres are integers either way.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+        sampling_method: ``"basic"`` moves the corners inwards, ``"area_preserving"`` to either side.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W); zeros come in from outside.
+
+    Params:
+        start_points, end_points: (B, 4, 2), pixels, clockwise from the top left corner.
+    """
+
+    columns = 8
+    param_names = ("start_points", "end_points")
+
+    def __init__(
+        self,
+        distortion_scale: float | Tensor = 0.5,
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+        sampling_method: str = "basic",
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        if _count(distortion_scale, "distortion_scale", (1,)) and not 0 <= float(distortion_scale) <= 1:
+            raise ValueError(f"distortion_scale: expected a number in [0, 1], got {distortion_scale!r}")
+        self.ranges = {"distortion_scale": Range(distortion_scale, "distortion_scale", domain=(-1, 1))}
+        self.sampling_method = choice(sampling_method, "sampling_method", ("basic", "area_preserving"))
+        self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}
+
+    def sample(self, draw: Draw) -> Params:
+        height, width = draw.shape[-2:]
+        zero = torch.zeros_like(draw.u[:, 0])
+        start = geometry.rectangle(zero, zero, zero + max(width, 2), zero + max(height, 2))
+        # an axis of one pixel has no room to move in
+        reach = torch.stack([zero + (width if width > 1 else 0), zero + (height if height > 1 else 0)], 1) / 2
+        u = draw.u.unflatten(1, (4, 2))
+        if self.sampling_method == "basic":
+            inwards = [torch.stack([zero + x, zero + y], 1) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
+            u = u * torch.stack(inwards, 1)
+        else:
+            u = 2 * u - 1
+        scale = self.ranges["distortion_scale"].limits(draw.device)[1]
+        return {"start_points": start, "end_points": start + u * reach.unsqueeze(1) * scale}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in self.param_names:
+            check(params[name].isfinite(), gate, f"{name}: expected finite points")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        matrix = geometry.perspective(params["start_points"], params["end_points"])
+        return Homography(matrix, (input.shape[-2], input.shape[-1]))

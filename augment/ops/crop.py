@@ -1,0 +1,345 @@
+"""Crops and resizes."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..base import Flags, Geometric, Params
+from ..functional import geometry
+from ..sampling import Bounds, Draw, Range, check
+from ..warp import Homography, Permutation, Rescale
+from .arguments import RESAMPLE, channel_values, choice, pair
+
+Size = tuple[int, int]
+WINDOW = ("src", "dst", "input_size", "output_size")
+MODES = ("slice", "resample")
+CANDIDATES = 10
+
+
+def windows(src: Tensor, input_size: Size, size: Size) -> Params:
+    """Name the parameters that all crops share, for windows (B, 4, 2) of the input that become the whole output."""
+    zero = torch.zeros_like(src[:, 0, 0])
+    rows = zero.long().unsqueeze(1)
+    return {
+        "src": src,
+        "dst": geometry.rectangle(zero, zero, zero + size[1], zero + size[0]),
+        "input_size": torch.cat([rows + input_size[0], rows + input_size[1]], 1),
+        "output_size": torch.cat([rows + size[0], rows + size[1]], 1),
+    }
+
+
+def side_to_size(size: int | Size, input_size: Size, side: str) -> Size:
+    """Give (h, w) of a resize to a length of one side that keeps the aspect, or to a given size."""
+    if not isinstance(size, int):
+        return size
+    height, width = input_size
+    fixed_height = {"vert": True, "horz": False, "short": height < width, "long": height >= width}[side]
+    aspect = width / height
+    return (size, max(int(size * aspect), 1)) if fixed_height else (max(int(size / aspect), 1), size)
+
+
+class RandomCrop(Geometric):
+    """Cut a window of fixed size at a random place. Pixels stay exact.
+
+    A row with a closed gate gives the centred window, and its labels follow.
+
+    Args:
+        size: (height, width) of the window, or one number for both.
+        padding: pixels to add first: one number, (left and right, top and bottom) or (left, top, right, bottom).
+        pad_if_needed: add what an image lacks to the window, on either side.
+        fill: value of a constant border, on the scale of [0, 1], one or one a channel.
+        padding_mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        resample: accepted for compatibility; whole pixels need none.
+        same_on_batch: share one place among the rows.
+        align_corners: accepted for compatibility.
+        p: probability that a row is cut at random.
+        keepdim: give the output the rank of the input.
+        cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+
+    Params:
+        src, dst: (B, 4, 2), corner pixels of the window in the padded image, and of the output. input_size, output_size:
+        (B, 2), padded. padding_size: (B, 4), left, right, top, bottom.
+
+    Raises:
+        ValueError: if the window is larger than the padded image.
+    """
+
+    columns = 2
+    param_names = (*WINDOW, "padding_size")
+
+    def __init__(
+        self,
+        size: int | Size,
+        padding: int | Sequence[int] | None = None,
+        pad_if_needed: bool = False,
+        fill: float | Sequence[float] = 0,
+        padding_mode: str = "constant",
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = True,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        cropping_mode: str = "slice",
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.size = pair(size, "size")
+        self.padding = _sides(padding)
+        self.pad_if_needed = pad_if_needed
+        self.flags = {
+            "padding_mode": choice(padding_mode, "padding_mode", ("constant", "reflect", "replicate", "circular")),
+            "fill": channel_values(fill, "fill"),
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            "cropping_mode": choice(cropping_mode, "cropping_mode", MODES),
+        }
+
+    def output_size(self, size: Size) -> Size:
+        return self.size
+
+    def padding_for(self, size: Size) -> tuple[int, int, int, int]:
+        """Give the padding (left, right, top, bottom) of an image of (H, W)."""
+        left, right, top, bottom = self.padding
+        if self.pad_if_needed:
+            lack_y, lack_x = self.size[0] - size[0], self.size[1] - size[1]
+            left, right, top, bottom = max(left, lack_x), max(right, lack_x), max(top, lack_y), max(bottom, lack_y)
+        if size[0] + top + bottom < self.size[0] or size[1] + left + right < self.size[1]:
+            raise ValueError(
+                f"RandomCrop: size: expected at most the padded image's {(size[0] + top + bottom, size[1] + left + right)}, "
+                f"got {self.size}; pad_if_needed=True adds what is missing"
+            )
+        return left, right, top, bottom
+
+    def sample(self, draw: Draw) -> Params:
+        height, width = draw.shape[-2:]
+        left, right, top, bottom = self.padding_for((height, width))
+        padded = (height + top + bottom, width + left + right)
+        h, w = self.size
+        x = (draw.u[:, 0] * (padded[1] - w + 1)).floor()
+        y = (draw.u[:, 1] * (padded[0] - h + 1)).floor()
+        src = geometry.rectangle(x, y, torch.full_like(x, w), torch.full_like(y, h))
+        zero = x.long() * 0
+        sides = torch.stack([zero + left, zero + right, zero + top, zero + bottom], 1)
+        return {**windows(src, padded, self.size), "padding_size": sides}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        check(params["src"].isfinite(), gate, "src: expected finite corners")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
+        place, sides = params["src"][:, 0], params["padding_size"].to(params["src"].dtype)
+        matrix = geometry.translation(sides[:, 0] - place[:, 0], sides[:, 2] - place[:, 1], place[:, 0])
+        return Permutation(matrix, (input.shape[-2], input.shape[-1]), self.size)
+
+
+def _sides(padding: int | Sequence[int] | None) -> tuple[int, int, int, int]:
+    values = [0] if padding is None else [padding] if isinstance(padding, int) else list(padding)
+    if len(values) not in (1, 2, 4) or not all(isinstance(v, int) and v >= 0 for v in values):
+        raise ValueError(f"padding: expected one, two or four integers >= 0, got {padding!r}")
+    left, top, right, bottom = values * (4 // len(values))
+    return left, right, top, bottom
+
+
+class CenterCrop(Geometric):
+    """Cut the centred window. Pixels stay exact.
+
+    Args:
+        size: (height, width) of the window, or one number for both.
+        align_corners: accepted for compatibility.
+        resample: accepted for compatibility; whole pixels need none.
+        p: accepted for compatibility: the window is the same whether the gate is open or closed.
+        keepdim: give the output the rank of the input.
+        cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+
+    Params:
+        src, dst: (B, 4, 2), corner pixels of the window and of the output. input_size, output_size: (B, 2).
+
+    Raises:
+        ValueError: if the window is larger than the image.
+    """
+
+    param_names = WINDOW
+
+    def __init__(
+        self,
+        size: int | Size,
+        align_corners: bool = True,
+        resample: Any = "BILINEAR",
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        cropping_mode: str = "slice",
+    ) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.size = pair(size, "size")
+        self.flags = {
+            "align_corners": align_corners,
+            "resample": choice(resample, "resample", RESAMPLE),
+            "cropping_mode": choice(cropping_mode, "cropping_mode", MODES),
+        }
+
+    def output_size(self, size: Size) -> Size:
+        return self.size
+
+    def sample(self, draw: Draw) -> Params:
+        height, width = draw.shape[-2:]
+        h, w = self.size
+        if h > height or w > width:
+            raise ValueError(f"CenterCrop: size: expected at most the image's {(height, width)}, got {self.size}")
+        zero = draw.gate.long() * 0
+        src = geometry.rectangle(zero + (width - w) // 2, zero + (height - h) // 2, zero + w, zero + h)
+        return windows(src, (height, width), self.size)
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
+        place = params["src"][:, 0].float()
+        matrix = geometry.translation(-place[:, 0], -place[:, 1], place[:, 0])
+        return Permutation(matrix, (input.shape[-2], input.shape[-1]), self.size)
+
+
+class RandomResizedCrop(Geometric):
+    """Cut a window of random area and aspect, and resize it.
+
+    Ten windows are tried, and the first that fits is taken; if none does, the largest whose aspect is allowed (C. Szegedy
+    et al., "Going deeper with convolutions", 2015, in the form of torchvision). A row with a closed gate is the whole
+    frame, resized.
+
+    Args:
+        size: (height, width) of the output, or one number for both.
+        scale: (low, high) of the window's area as a fraction of the image's.
+        ratio: (low, high) of width over height.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        same_on_batch: share one window among the rows.
+        align_corners: whether the centres of the corner pixels of window and output meet, or their edges.
+        p: probability that a row is cut at random.
+        keepdim: give the output the rank of the input.
+        cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+
+    Params:
+        src, dst: (B, 4, 2), corner pixels of the window and of the output. input_size, output_size: (B, 2).
+    """
+
+    columns = 2 * CANDIDATES + 2
+    param_names = WINDOW
+
+    def __init__(
+        self,
+        size: int | Size,
+        scale: Bounds = (0.08, 1.0),
+        ratio: Bounds = (3 / 4, 4 / 3),
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = True,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        cropping_mode: str = "slice",
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.size = pair(size, "size")
+        self.ranges = {
+            "scale": Range(scale, "scale", None, (0, math.inf)),
+            "ratio": Range(ratio, "ratio", None, (1e-6, math.inf)),
+        }
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            "cropping_mode": choice(cropping_mode, "cropping_mode", MODES),
+            "padding_mode": "border",
+        }
+
+    def output_size(self, size: Size) -> Size:
+        return self.size
+
+    def sample(self, draw: Draw) -> Params:
+        height, width = draw.shape[-2:]
+        area = self.ranges["scale"](draw.u[:, :CANDIDATES]) * (height * width)
+        low, high = (torch.as_tensor(limit, device=draw.device) for limit in self.ranges["ratio"].limits(draw.device))
+        aspect = torch.exp(torch.lerp(low.log(), high.log(), draw.u[:, CANDIDATES : 2 * CANDIDATES]))
+        w, h = (area * aspect).sqrt().round(), (area / aspect).sqrt().round()
+        fits = (w > 0) & (w <= width) & (h > 0) & (h <= height)
+        first = fits.int().argmax(1, keepdim=True)
+        found = fits.any(1)
+        w = torch.where(found, w.gather(1, first)[:, 0], (height * high).round().clamp(1, width))
+        h = torch.where(found, h.gather(1, first)[:, 0], (width / low).round().clamp(1, height))
+        x = (draw.u[:, -2] * (width - w + 1)).floor()
+        y = (draw.u[:, -1] * (height - h + 1)).floor()
+        return windows(geometry.rectangle(x, y, w, h), (height, width), self.size)
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        src = params["src"]
+        check((src[:, 2] >= src[:, 0]).all(1), gate, "src: expected windows of at least one pixel")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        first, last = params["src"][:, 0], params["src"][:, 2]
+        corners = flags["align_corners"] and flags["resample"] != "nearest"
+        matrix = geometry.window_to_frame(torch.cat([first, last - first + 1], 1), self.size, corners)
+        return Homography(matrix, (input.shape[-2], input.shape[-1]), self.size, projective=False)
+
+
+class Resize(Geometric):
+    """Resize the whole frame.
+
+    Args:
+        size: (height, width) of the output, or the length of one side, the other keeping the aspect.
+        side: which side one number is for: ``"short"``, ``"long"``, ``"vert"`` or ``"horz"``.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
+            and ``"nearest"`` always take the edges.
+        antialias: widen the filter when the image shrinks, as torchvision and PIL do.
+        p: accepted for compatibility: a frame is resized whether the gate is open or closed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+
+    Params:
+        src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
+    """
+
+    param_names = WINDOW
+
+    def __init__(
+        self,
+        size: int | Size,
+        side: str = "short",
+        resample: Any = "BILINEAR",
+        align_corners: bool = True,
+        antialias: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        height, width = pair(size, "size")
+        self.size = height if isinstance(size, int) else (height, width)
+        self.side = choice(side, "side", ("short", "long", "vert", "horz"))
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            "antialias": antialias,
+        }
+
+    def output_size(self, size: Size) -> Size:
+        return side_to_size(self.size, size, self.side)
+
+    def sample(self, draw: Draw) -> Params:
+        height, width = draw.shape[-2:]
+        zero = draw.gate.float() * 0
+        src = geometry.rectangle(zero, zero, zero + width, zero + height)
+        return windows(src, (height, width), self.output_size((height, width)))
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
+        height, width = input.shape[-2:]
+        size = self.output_size((height, width))
+        corners = flags["align_corners"] and not flags["antialias"] and flags["resample"] != "nearest"
+        zero = params["src"][:, 0, 0] * 0
+        window = torch.stack([zero, zero, zero + width, zero + height], 1)
+        matrix = geometry.window_to_frame(window, size, corners)
+        return Rescale(matrix, (height, width), size, corners, flags["antialias"])

@@ -1,0 +1,207 @@
+"""The one random draw, opaque to the compiler, and the ranges that turn uniforms into named parameters."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+import torch
+from torch import Tensor
+
+from .opaque import define
+
+Bounds = float | Tensor | Sequence[float]
+
+
+class Stream:
+    """A ``torch.Generator`` under a number, which is all that a compiled graph sees of it.
+
+    A copied or unpickled stream goes on from the state that the generator had.
+    """
+
+    table: "WeakValueDictionary[int, Stream]" = WeakValueDictionary()
+    numbers = itertools.count(1)
+
+    def __init__(self, generator: torch.Generator) -> None:
+        self.generator = generator
+        self.number = next(self.numbers)
+        self.table[self.number] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_stream, (str(self.generator.device), self.generator.get_state())
+
+
+def _restore_stream(device: str, state: Tensor) -> Stream:
+    generator = torch.Generator(device)
+    generator.set_state(state.clone())
+    return Stream(generator)
+
+
+def _generator(stream: int, device: torch.device) -> torch.Generator | None:
+    if stream == 0:
+        return None
+    generator = Stream.table[stream].generator
+    if generator.device.type != device.type:
+        raise ValueError(f"generator: expected one on {device.type}, as the image is; got one on {generator.device}")
+    return generator
+
+
+def _uniform(shape: Sequence[int], device: torch.device, stream: int) -> Tensor:
+    return torch.rand(shape, device=device, generator=_generator(stream, device))
+
+
+def _image_noise(gate: Tensor, shape: Sequence[int], normal: bool, stream: int) -> Tensor:
+    generator = _generator(stream, gate.device)
+    noise = torch.zeros((len(gate), *shape), device=gate.device)
+    rows = (noise[i] for i in gate.nonzero().flatten().tolist()) if gate.is_cpu else (noise,)
+    for row in rows:
+        if normal:
+            row.normal_(generator=generator)
+        else:
+            row.uniform_(generator=generator)
+    return noise
+
+
+_RANDOM = (torch.Tag.nondeterministic_seeded,)
+uniform = define(
+    "uniform",
+    "(SymInt[] shape, Device device, int stream) -> Tensor",
+    _uniform,
+    lambda shape, device, stream: torch.empty(shape, device=device),
+    tags=_RANDOM,
+)
+image_noise = define(
+    "image_noise",
+    "(Tensor gate, SymInt[] shape, bool normal, int stream) -> Tensor",
+    _image_noise,
+    lambda gate, shape, normal, stream: torch.empty((gate.shape[0], *shape), device=gate.device),
+    tags=_RANDOM,
+)
+
+
+class Draw:
+    """What a sampler draws from: one packed block of uniforms for a call, and noise of image size.
+
+    Args:
+        shape: shape of the image batch, (B, C, *S).
+        device: where to draw.
+        columns: how many uniforms a row needs.
+        stream: the generator to draw from; None is the default one of the device.
+        same: draw one row and share it.
+
+    Attributes:
+        u: uniforms in [0, 1), (B, columns).
+        gate: the rows that will be applied, (B,) bool; set by whoever decides on them.
+    """
+
+    def __init__(
+        self, shape: Sequence[int], device: torch.device, columns: int, stream: Stream | None, same: bool
+    ) -> None:
+        self.shape = shape
+        self.device = device
+        self.stream = 0 if stream is None else stream.number
+        self.same = same
+        rows = min(1, shape[0]) if same else shape[0]
+        self.u = uniform([rows, columns], device, self.stream).expand(shape[0], columns)
+        self.gate = torch.ones(shape[0], dtype=torch.bool, device=device)
+
+    def noise(self, shape: Sequence[int], normal: bool) -> Tensor:
+        """Draw float32 noise (B, *shape), standard normal or uniform in [0, 1); rows that stay closed may be zeros."""
+        if not self.same:
+            return image_noise(self.gate, shape, normal, self.stream)
+        one = torch.ones_like(self.gate[:1])
+        return image_noise(one, shape, normal, self.stream).expand(self.shape[0], *shape)
+
+
+class Range:
+    """A closed range of one parameter, drawn uniformly.
+
+    Args:
+        bounds: (low, high), or one number for ``center`` -+ that number, cut at the domain's lower end. Tensors and
+            parameters stay what they are, so that gradients reach them.
+        name: what the user calls it, for messages.
+        center: middle of the range that one number spans; None where a pair is required.
+        domain: (lowest, highest) allowed value.
+        part: which of the numbers make this range; None for all.
+    """
+
+    def __init__(
+        self,
+        bounds: Bounds,
+        name: str,
+        center: float | None = 0.0,
+        domain: tuple[float, float] = (-math.inf, math.inf),
+        part: slice | None = None,
+    ) -> None:
+        self.name, self.domain, self.part = name, domain, slice(None) if part is None else part
+        values = numbers(bounds, name)[self.part]
+        single = len(values) == 1
+        if (single and center is None) or not 1 <= len(values) <= 2:
+            raise ValueError(f"{name}: expected a pair (low, high), got {bounds!r}")
+        if not all(map(math.isfinite, values)):
+            raise ValueError(f"{name}: expected finite numbers, got {bounds!r}")
+        self.center = center if single else None
+        if single and center is not None:
+            if values[0] < 0:
+                raise ValueError(f"{name}: expected a single number >= 0, got {bounds!r}")
+            values = [max(center - values[0], domain[0]), center + values[0]]
+        if not domain[0] <= values[0] <= values[1] <= domain[1]:
+            raise ValueError(f"{name}: expected low <= high within {list(domain)}, got {bounds!r}")
+        self.bounds: Tensor | list[float] = bounds if isinstance(bounds, Tensor) else values
+
+    @property
+    def learns(self) -> bool:
+        """Whether the bounds are a tensor, whose values may change."""
+        return isinstance(self.bounds, Tensor)
+
+    def limits(self, device: torch.device) -> tuple[Tensor, Tensor] | tuple[float, float]:
+        """Give the lowest and the highest value."""
+        if not isinstance(self.bounds, Tensor):
+            return self.bounds[0], self.bounds[1]
+        bounds = self.bounds.to(device).flatten()[self.part]
+        if self.center is None:
+            return bounds[0], bounds[1]
+        return (self.center - bounds[0]).clamp(min=self.domain[0]), self.center + bounds[0]
+
+    def __call__(self, u: Tensor) -> Tensor:
+        """Map uniforms of any shape into the range."""
+        low, high = self.limits(u.device)
+        return u * (high - low) + low
+
+    def check(self, value: Tensor, gate: Tensor, name: str) -> None:
+        """Require values (B, ...) of the open rows to lie in the domain."""
+        low, high = self.domain
+        check(value.isfinite() & (value >= low) & (value <= high), gate, f"{name}: expected values in [{low}, {high}]")
+
+    def __repr__(self) -> str:
+        low, high = (float(v) for v in self.limits(torch.device("cpu")))
+        return f"({low:g}, {high:g})"
+
+
+def numbers(bounds: Bounds, name: str) -> list[float]:
+    """Give the numbers of a scalar, a sequence or a tensor of any shape."""
+    if isinstance(bounds, Tensor):
+        return [float(b) for b in bounds.detach().flatten().tolist()]
+    try:
+        return [float(bounds)] if isinstance(bounds, int | float) else [float(b) for b in bounds]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, a pair of numbers or a tensor, got {bounds!r}") from None
+
+
+class Switch:
+    """Whether values that are only known at run time are checked; ``checks(False)`` turns them off."""
+
+    on = True
+
+
+def checks(on: bool) -> None:
+    """Turn the checks of sampled and handed-in parameter values on or off, for calls and traces from now on."""
+    Switch.on = on
+
+
+def check(condition: Tensor, gate: Tensor, message: str) -> None:
+    """Require a condition (B, ...) of every row whose gate is open, without a wait for the device."""
+    if Switch.on:
+        closed = ~gate.view(-1, *(1 for _ in condition.shape[1:]))
+        torch._assert_async((condition | closed).all(), message)

@@ -1,0 +1,207 @@
+"""Data keys: what a value that travels with the image is, and how a warp moves it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .base import Augmentation, Flags, Geometric, Params
+from .ops.arguments import channel_values
+from .warp import Warp
+
+Value = Any
+SPATIAL = {"bbox": 4, "bbox_xyxy": 3, "bbox_xywh": 3, "keypoints": 3}  # rank of a batch
+KEYS = ("image", "mask", *SPATIAL, "class")
+ALIASES = {"input": "image", "label": "class"}
+OPTIONS = {
+    "image": None,  # any flag of an op
+    "mask": ("resample", "padding_mode", "fill", "align_corners"),
+    **dict.fromkeys(SPATIAL, ("clip",)),
+    "class": (),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One value of a call: its key, the value as a batch or as a list with an entry a row, and how it came."""
+
+    key: str
+    value: Value
+    rank: int | None = None
+    added: int = 0
+
+    def restore(self, keepdim: bool) -> Value:
+        """Give the value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
+        if self.rank is None or self.added == 0:
+            return self.value
+        if self.added < 0:  # a mask (B, H, W) next to a batch of images
+            return self.value.squeeze(1)
+        return self.value[(0,) * self.added] if keepdim else self.value
+
+
+def data_key(value: Any) -> str:
+    """Give the name of a data key by name in any case, or by kornia's enum."""
+    name = (value.name if isinstance(value, Enum) else value).lower() if isinstance(value, Enum | str) else value
+    name = ALIASES.get(name, name)
+    if name not in KEYS:
+        raise ValueError(f"data_keys: expected names out of {[*KEYS, *ALIASES]}, got {value!r}")
+    return name
+
+
+def key_in_dict(name: Any, value: Value) -> str | None:
+    """Give the data key of an entry of a sample, by its name or by its name before ``_`` or ``-``; None to pass it by."""
+    if not isinstance(name, str):
+        return None
+    for key in sorted([*KEYS, *ALIASES], key=len, reverse=True):
+        if name.lower() == key:
+            return data_key(key)
+        if name.lower().startswith((f"{key}_", f"{key}-")):
+            return data_key(key) if _fits(data_key(key), value) else None
+    return None
+
+
+def _fits(key: str, value: Value) -> bool:
+    """Whether a value can be what the first part of its name says; an ``image_id`` cannot."""
+    if key == "image":
+        return (
+            isinstance(value, Tensor) and value.ndim >= 2 and (value.is_floating_point() or value.dtype == torch.uint8)
+        )
+    return (isinstance(value, Tensor) and value.ndim >= 2) or isinstance(value, list | tuple)
+
+
+def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str, Flags]:
+    """Check the ``extra_args`` of a container and give them by data key."""
+    options: dict[str, Flags] = {}
+    for key, args in (extra_args or {}).items():
+        name = data_key(key)
+        allowed = OPTIONS[name]
+        foreign = [] if allowed is None else [arg for arg in args if arg not in allowed]
+        if foreign:
+            raise TypeError(f"extra_args[{name!r}]: expected names out of {allowed}, got {foreign}")
+        options[name] = {k: v.name.lower() if isinstance(v, Enum) else v for k, v in args.items()}
+        if "resample" in args and isinstance(options[name]["resample"], str):
+            options[name]["resample"] = options[name]["resample"].lower()
+        if "fill" in args:
+            options[name]["fill"] = channel_values(args["fill"], f"extra_args[{name!r}]['fill']")
+        options[name].pop("align_corners", None)
+    return options
+
+
+def as_target(key: str, value: Value, image_rank: int | None) -> Target:
+    """Take a value as a batch."""
+    if key == "class":
+        return Target(key, value)
+    if isinstance(value, list | tuple):
+        if key == "image" or not all(isinstance(v, Tensor) for v in value):
+            raise TypeError(
+                f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}"
+            )
+        return Target(key, list(value))
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{key}: expected a tensor, got {type(value).__name__}")
+    if key == "mask" and value.ndim == 3 and image_rank == 4:
+        return Target(key, value.unsqueeze(1), 3, -1)
+    most = SPATIAL.get(key, 4)
+    least = most - 1 if key in SPATIAL else 2
+    tail = {"bbox": (4, 2), "bbox_xyxy": (4,), "bbox_xywh": (4,), "keypoints": (2,)}.get(key, ())
+    if not least <= value.ndim <= most or (tail and tuple(value.shape[-len(tail) :]) != tail):
+        form = f", the last being {tail}" if tail else ""
+        raise ValueError(f"{key}: expected {least} to {most} dimensions{form}; got shape {tuple(value.shape)}")
+    added = most - value.ndim
+    return Target(key, value[(None,) * added], value.ndim, added)
+
+
+def check_batch(targets: Sequence[Target], rows: int, size: tuple[int, int] | None) -> None:
+    """Require that all targets have as many rows as the image, and masks and further images its size."""
+    for target in targets:
+        if target.key == "class":
+            continue
+        if len(target.value) != rows:
+            raise ValueError(f"{target.key}: expected {rows} rows, as the image has; got {len(target.value)}")
+        parts = target.value if isinstance(target.value, list) else [target.value]
+        for part in parts:
+            if target.key in ("mask", "image") and size is not None and tuple(part.shape[-2:]) != size:
+                raise ValueError(
+                    f"{target.key}: expected the image's height and width {size}, got shape {tuple(part.shape)}"
+                )
+
+
+def transform(
+    op: Augmentation, targets: Sequence[Target], params: Params, gate: Tensor | None, options: Mapping[str, Flags]
+) -> list[Target]:
+    """Apply one op to all targets of a call."""
+    flags = op.override_flags({k: v for k, v in options.get("image", {}).items() if k in op.flags})
+    warp = None
+    if isinstance(op, Geometric):
+        like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+        warp = op.gated_warp(op.reference(params) if like is None else like, params, flags, gate)
+
+    def moved(target: Target) -> Value:
+        key, value, chosen = target.key, target.value, options.get(target.key, {})
+        if key == "image":
+            return op.transform_image(value, params, flags, gate, warp)
+        if key == "mask" and isinstance(value, list):
+            rows = [op.row(params, gate, i) for i in range(len(value))]
+            return [
+                _as_channels(lambda m, i=i: op.transform_mask(m, *rows[i], flags, warp and warp[i], chosen), v)
+                for i, v in enumerate(value)
+            ]
+        if key == "mask":
+            return op.transform_mask(value, params, gate, flags, warp, chosen)
+        return value if warp is None or key not in SPATIAL else move(key, value, warp, chosen)
+
+    return [replace(target, value=moved(target)) for target in targets]
+
+
+def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
+    """Lead all targets of a call back through one op."""
+    warp = op.last_warp(params).inverse()
+
+    def moved(target: Target) -> Value:
+        key, value, chosen = target.key, target.value, options.get(target.key, {})
+        if key == "image":
+            return op.inverse(value, params)
+        if key == "mask" and isinstance(value, list):
+            return [_as_channels(lambda m, i=i: warp[i].mask(m, **chosen), v) for i, v in enumerate(value)]
+        if key == "mask":
+            return warp.mask(value, **chosen)
+        return move(key, value, warp, chosen) if key in SPATIAL else value
+
+    return [replace(target, value=moved(target)) for target in targets]
+
+
+def _as_channels(fn: Callable[[Tensor], Tensor], mask: Tensor) -> Tensor:
+    """Apply a function of (1, C, H, W) to a mask of one row, (..., H, W)."""
+    output = fn(mask.reshape(1, -1, *mask.shape[-2:]))
+    return output.reshape(*mask.shape[:-2], *output.shape[-2:])
+
+
+def move(key: str, value: Value, warp: Warp, options: Flags) -> Value:
+    """Move boxes or points; other precisions and integers are worked on in float32."""
+    if isinstance(value, list):
+        return [move(key, v.unsqueeze(0), warp[i], options).squeeze(0) for i, v in enumerate(value)]
+    work = value if value.dtype == torch.float64 else value.float()
+    if key == "keypoints":
+        work = warp.points(work)
+    elif key == "bbox":
+        work = warp.corners(work)
+    elif key == "bbox_xyxy":
+        work = warp.boxes(work)
+    else:
+        work = warp.boxes(torch.cat([work[..., :2], work[..., :2] + work[..., 2:]], -1))
+    if options.get("clip"):
+        work = clip(key, work, warp.size)
+    if key == "bbox_xywh":
+        work = torch.cat([work[..., :2], work[..., 2:] - work[..., :2]], -1)
+    return work.to(value.dtype) if value.is_floating_point() else work.round().to(value.dtype)
+
+
+def clip(key: str, value: Tensor, size: tuple[int, int]) -> Tensor:
+    """Cut boxes, or points, to the image."""
+    inner = 1 if key == "keypoints" else 0
+    x, y = value[..., 0::2], value[..., 1::2]
+    x, y = x.clamp(0, size[1] - inner), y.clamp(0, size[0] - inner)
+    return torch.stack([x, y], -1).flatten(-2).view(value.shape)

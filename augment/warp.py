@@ -1,0 +1,324 @@
+"""Warp: the one object that moves images, masks, points and boxes, so that labels cannot drift from pixels.
+
+Points are positions in pixel centres. Boxes are regions with edges: (0, 0, W, H) covers an image, and an edge at e lies
+at the pixel coordinate e - 0.5.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from . import native
+from .functional import geometry, resample
+from .opaque import load, store
+
+Size = tuple[int, int]
+EDGE_POINTS = 8  # a curved edge of a box is followed at this many points
+
+
+class Warp(ABC):
+    """A mapping of the pixels of each image of a batch.
+
+    Attributes:
+        input_size: (H, W) of what goes in.
+        size: (H, W) of what comes out.
+    """
+
+    input_size: Size
+    size: Size
+
+    @abstractmethod
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        """Resample an image (B, C, H, W) once; ``fill`` is in the image's own units, one value or one a channel."""
+
+    @abstractmethod
+    def points(self, points: Tensor) -> Tensor:
+        """Move points (B, N, 2)."""
+
+    @abstractmethod
+    def sources(self, points: Tensor) -> Tensor:
+        """Give the points (B, N, 2) of the input that end up at points of the output."""
+
+    @abstractmethod
+    def gated(self, gate: Tensor) -> "Warp":
+        """Give the warp that leaves rows alone where the gate (B,) is closed."""
+
+    @abstractmethod
+    def inverse(self) -> "Warp":
+        """Give the warp that leads back."""
+
+    @abstractmethod
+    def __getitem__(self, row: int) -> "Warp":
+        """Give the warp of one row, as a batch of one."""
+
+    @property
+    @abstractmethod
+    def matrix(self) -> Tensor:
+        """The homography (B, 3, 3) from input pixels to output pixels."""
+
+    def mask(
+        self, mask: Tensor, resample: str = "nearest", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        """Resample a mask (B, C, H, W) of any dtype; with the default no label arises that was not there."""
+        if mask.dtype == torch.bool:
+            return self.image(mask.to(torch.uint8), resample, padding_mode, fill).to(torch.bool)
+        if resample == "nearest" or mask.is_floating_point() or mask.dtype == torch.uint8:
+            return self.image(mask, resample, padding_mode, fill)
+        return self.image(mask.double(), resample, padding_mode, fill).round().to(mask.dtype)
+
+    def boxes(self, boxes: Tensor) -> Tensor:
+        """Give the boxes (B, N, 4), as x1, y1, x2, y2, that enclose the moved ones."""
+        x1, y1, x2, y2 = boxes.unbind(-1)
+        outline = self.outline(torch.stack([x1, y1, x2, y1, x2, y2, x1, y2], -1).unflatten(-1, (4, 2)))
+        moved = self.corners(outline)
+        enclosing = torch.cat([moved.amin(-2), moved.amax(-2)], -1)
+        return enclosing
+
+    def outline(self, corners: Tensor) -> Tensor:
+        """Give the points (B, N, K, 2) to follow of boxes by their corners (B, N, 4, 2)."""
+        return corners
+
+    def corners(self, corners: Tensor) -> Tensor:
+        """Move points (B, N, K, 2) of boxes, which lie on pixel edges."""
+        return self.points(corners.flatten(1, 2) - 0.5).unflatten(1, corners.shape[1:3]) + 0.5
+
+    def then(self, following: "Warp") -> "Warp":
+        """Give the warp that does this one and then another, with one resampling."""
+        if self.size != following.input_size:
+            raise ValueError(f"following: expected a warp of size {self.size}, got {following.input_size}")
+        return Chain(self, following)
+
+
+class Homography(Warp):
+    """A projective map: rotation, affine, perspective, resized crop.
+
+    Args:
+        matrix: (B, 3, 3), input pixel -> output pixel.
+        input_size: (H, W) of the input.
+        size: (H, W) of the output; None for the input's.
+        projective: whether the last row may differ from (0, 0, 1).
+    """
+
+    def __init__(self, matrix: Tensor, input_size: Size, size: Size | None = None, projective: bool = True) -> None:
+        self._matrix = matrix
+        self.input_size = input_size
+        self.size = input_size if size is None else size
+        self.projective = projective
+
+    @property
+    def matrix(self) -> Tensor:
+        return self._matrix
+
+    def _like(self, matrix: Tensor) -> "Homography":
+        return type(self)(matrix, self.input_size, self.size, self.projective)
+
+    def neutral(self) -> Tensor:
+        """The matrix of a closed gate: the identity, or the whole frame resized where the size changes."""
+        if self.size == self.input_size:
+            return torch.eye(3, dtype=self.matrix.dtype, device=self.matrix.device)
+        (height, width), (h, w) = self.input_size, self.size
+        one = self.matrix.new_ones(1)
+        return geometry.scaling(w / width, h / height, (w / width - 1) / 2, (h / height - 1) / 2, one)
+
+    def gated(self, gate: Tensor) -> "Homography":
+        return self._like(torch.where(gate.view(-1, 1, 1), self.matrix, self.neutral()))
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        back = geometry.invert(self.matrix)
+        return native.warp_homography(image, back, self.size, resample, padding_mode, list(fill), self.projective)
+
+    def points(self, points: Tensor) -> Tensor:
+        still = native.identity_rows(self.matrix).view(-1, 1, 1)
+        precise = self.matrix.to(torch.promote_types(points.dtype, torch.float32))
+        return torch.where(still, points, geometry.transform_points(precise, points.to(precise.dtype)).to(points.dtype))
+
+    def inverse(self) -> "Homography":
+        inverse = self._like(geometry.invert(self.matrix))
+        inverse.input_size, inverse.size = self.size, self.input_size
+        return inverse
+
+    def sources(self, points: Tensor) -> Tensor:
+        return self.inverse().points(points)
+
+    def then(self, following: Warp) -> Warp:
+        if not isinstance(following, Homography) or self.size != following.input_size:
+            return super().then(following)
+        kind = Permutation if isinstance(self, Permutation) and isinstance(following, Permutation) else Homography
+        matrix = geometry.product(following.matrix, self.matrix)
+        return kind(matrix, self.input_size, following.size, self.projective or following.projective)
+
+    def __getitem__(self, row: int) -> "Homography":
+        return self._like(self.matrix[row : row + 1])
+
+
+class Permutation(Homography):
+    """A map of whole pixels onto whole pixels: flip, quarter turn, transpose, crop, pad. Nothing is interpolated."""
+
+    def neutral(self) -> Tensor:
+        """The matrix of a closed gate: the identity, or the centred window where the size changes."""
+        left = (self.input_size[1] - self.size[1]) // 2
+        top = (self.input_size[0] - self.size[0]) // 2
+        return geometry.translation(-left, -top, self.matrix.new_ones(1))
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        border = "constant" if padding_mode == "zeros" else padding_mode
+        return native.permute(image, geometry.invert(self.matrix), self.size, border, list(fill))
+
+
+class Rescale(Homography):
+    """A resize of the whole frame, the same for every row; ``antialias`` widens the filter when it shrinks."""
+
+    def __init__(self, matrix: Tensor, input_size: Size, size: Size, align_corners: bool, antialias: bool) -> None:
+        super().__init__(matrix, input_size, size, projective=False)
+        self.align_corners, self.antialias = align_corners, antialias
+
+    def _like(self, matrix: Tensor) -> "Rescale":
+        return Rescale(matrix, self.input_size, self.size, self.align_corners, self.antialias)
+
+    def gated(self, gate: Tensor) -> "Rescale":
+        return self
+
+    def inverse(self) -> Homography:
+        return Homography(geometry.invert(self.matrix), self.size, self.input_size, projective=False)
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        if resample == "nearest":
+            return super().image(image, resample, padding_mode, fill)
+        native_uint8 = image.dtype == torch.uint8 and resample == "bilinear"
+        work = image if native_uint8 else load(image)
+        resized = F.interpolate(
+            work, self.size, mode=resample, align_corners=self.align_corners, antialias=self.antialias
+        )
+        return store(resized, image.dtype)
+
+
+class Field(Warp):
+    """A free deformation by a displacement of every output pixel: elastic, fisheye, thin plate, grid distortion.
+
+    Args:
+        field: (B, 2, h, w), x and y in pixels; output pixel q takes the input at q + field[q].
+        input_size: (H, W) of the input.
+    """
+
+    def __init__(self, field: Tensor, input_size: Size) -> None:
+        self.field = field
+        self.input_size = input_size
+        self.size = (field.shape[-2], field.shape[-1])
+
+    @property
+    def matrix(self) -> Tensor:
+        raise ValueError("transform_matrix: a deformation has none; move points with warp.points")
+
+    def gated(self, gate: Tensor) -> "Field":
+        return Field(torch.where(gate.view(-1, 1, 1, 1), self.field, 0), self.input_size)
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        return native.displace(image, self.field, resample, padding_mode, list(fill))
+
+    def points(self, points: Tensor) -> Tensor:
+        return native.follow_field(self.field, points)
+
+    def outline(self, corners: Tensor) -> Tensor:
+        share = torch.arange(EDGE_POINTS, device=corners.device, dtype=corners.dtype).view(-1, 1) / EDGE_POINTS
+        here, there = corners.unsqueeze(-2), corners.roll(-1, -2).unsqueeze(-2)
+        return (here + share * (there - here)).flatten(-3, -2)
+
+    def sources(self, points: Tensor) -> Tensor:
+        return points + resample.sample_field(self.field, points)
+
+    def inverse(self) -> "Inverse":
+        return Inverse(self)
+
+    def __getitem__(self, row: int) -> "Field":
+        return Field(self.field[row : row + 1], self.input_size)
+
+
+class Inverse(Warp):
+    """A deformation undone. Points go back exactly; an image goes back through the inverted field."""
+
+    def __init__(self, warp: Field) -> None:
+        self.warp = warp
+        self.input_size, self.size = warp.size, warp.input_size
+
+    @property
+    def matrix(self) -> Tensor:
+        return self.warp.matrix
+
+    def gated(self, gate: Tensor) -> "Inverse":
+        return Inverse(self.warp.gated(gate))
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        return _field_of(self, len(image), image.device).image(image, resample, padding_mode, fill)
+
+    def points(self, points: Tensor) -> Tensor:
+        return self.warp.sources(points)
+
+    def sources(self, points: Tensor) -> Tensor:
+        return self.warp.points(points)
+
+    def outline(self, corners: Tensor) -> Tensor:
+        return self.warp.outline(corners)
+
+    def inverse(self) -> Field:
+        return self.warp
+
+    def __getitem__(self, row: int) -> "Inverse":
+        return Inverse(self.warp[row])
+
+
+def _field_of(warp: Warp, rows: int, device: torch.device) -> Field:
+    """Follow every output pixel of a warp back to the input."""
+    h, w = warp.size
+    x, y = resample.pixel_grid(h, w, torch.empty((), device=device))
+    pixels = torch.stack([x.expand(1, h, w), y.expand(1, h, w)], -1).flatten(1, 2).expand(rows, -1, -1)
+    return Field((warp.sources(pixels) - pixels).transpose(1, 2).unflatten(2, (h, w)), warp.input_size)
+
+
+class Chain(Warp):
+    """Two warps of which at least one is a deformation."""
+
+    def __init__(self, first: Warp, second: Warp) -> None:
+        self.first, self.second = first, second
+        self.input_size, self.size = first.input_size, second.size
+
+    @property
+    def matrix(self) -> Tensor:
+        return geometry.product(self.second.matrix, self.first.matrix)
+
+    def gated(self, gate: Tensor) -> "Chain":
+        return Chain(self.first.gated(gate), self.second.gated(gate))
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        return _field_of(self, len(image), image.device).image(image, resample, padding_mode, fill)
+
+    def points(self, points: Tensor) -> Tensor:
+        return self.second.points(self.first.points(points))
+
+    def sources(self, points: Tensor) -> Tensor:
+        return self.first.sources(self.second.sources(points))
+
+    def outline(self, corners: Tensor) -> Tensor:
+        return self.second.outline(self.first.outline(corners))
+
+    def inverse(self) -> "Chain":
+        return Chain(self.second.inverse(), self.first.inverse())
+
+    def __getitem__(self, row: int) -> "Chain":
+        return Chain(self.first[row], self.second[row])
