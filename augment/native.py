@@ -35,11 +35,12 @@ def _warp_row(
     aligned = m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
     if aligned and mode == resample.MODES["bilinear"]:
         return resample.separable(image, matrix, h, w, padding, fill)
-    return resample.homography(image[None], matrix[None], h, w, mode, padding, fill, projective)[0]
+    # sampling jumps about, which is slow in memory that was not read in order before
+    return resample.homography(image.clone()[None], matrix[None], h, w, mode, padding, fill, projective)[0]
 
 
-def _is_identity(matrix: Tensor, image: Tensor, h: int, w: int, *_: Any) -> bool:
-    return image.shape[-2:] == (h, w) and matrix.tolist() == IDENTITY
+def _is_identity(image: Tensor, matrix: Tensor, h: int, w: int, *_: Any) -> list[bool]:
+    return [image.shape[-2:] == (h, w) and m == IDENTITY for m in matrix.tolist()]
 
 
 def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple[int, int]:
@@ -123,11 +124,11 @@ def permute(
 
 
 def _displace_row(image: Tensor, field: Tensor, mode: int, padding: int, fill: list[float]) -> Tensor:
-    return resample.displacement(image[None], field[None], mode, padding, fill)[0]
+    return resample.displacement(image.clone()[None], field[None], mode, padding, fill)[0]
 
 
-def _is_still(field: Tensor, image: Tensor, *_: Any) -> bool:
-    return field.shape[-2:] == image.shape[-2:] and not field.any()
+def _is_still(image: Tensor, field: Tensor, *_: Any) -> list[bool]:
+    return [field.shape[-2:] == image.shape[-2:] and not f.any() for f in field]
 
 
 _FIELD = "int mode, int padding, float[] fill"
@@ -206,9 +207,9 @@ def _filter_row(image: Tensor, weights: Tensor, rows: int, border: str) -> Tenso
     return filters.separable_filter(image, taps[:rows], taps[rows:], border)
 
 
-def _is_one_tap(weights: Tensor, image: Tensor, rows: int, border: str) -> bool:
-    taps = weights.tolist()
-    return taps[rows // 2] == taps[rows + (len(taps) - rows) // 2] == 1 and sum(map(abs, taps)) == 2
+def _is_one_tap(image: Tensor, weights: Tensor, rows: int, border: str) -> list[bool]:
+    centre_y, centre_x = rows // 2, rows + (weights.shape[1] - rows) // 2
+    return [taps[centre_y] == taps[centre_x] == 1 and sum(map(abs, taps)) == 2 for taps in weights.tolist()]
 
 
 _filter = rowwise("separable_filter", "int rows, str border", _filter_row, _is_one_tap)
@@ -237,8 +238,8 @@ def _jitter_row(image: Tensor, params: Tensor) -> Tensor:
     return colour.jitter(image, factors, [round(step) for step in numbers[4:]], channel_axis=0)
 
 
-def _is_neutral(params: Tensor, image: Tensor) -> bool:
-    return params.tolist()[:4] == [1, 1, 1, 0]
+def _is_neutral(image: Tensor, params: Tensor) -> list[bool]:
+    return [row[:4] == [1, 1, 1, 0] for row in params.tolist()]
 
 
 _jitter = rowwise("colour_jitter", "", _jitter_row, _is_neutral, unit=True)
@@ -265,7 +266,7 @@ def _equalize_row(image: Tensor, gate: Tensor) -> Tensor:
     return torch.stack([tone.equalize_plane(plane) for plane in image.detach()])
 
 
-_equalize = rowwise("equalize", "", _equalize_row, lambda gate, image: not gate.item(), raw=True)
+_equalize = rowwise("equalize", "", _equalize_row, lambda image, gate: [not g for g in gate.tolist()], raw=True)
 
 
 def equalize(

@@ -27,22 +27,22 @@ def rowwise(
     name: str,
     config: str,
     row: Callable[..., Tensor],
-    is_identity: Callable[..., bool],
+    unchanged: Callable[..., list[bool]],
     size: Callable[..., Sequence[int]] = lambda image, params, *config: image.shape[-2:],
     raw: bool = False,
     unit: bool = False,
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
 
-    The rows of a batch are done one by one, so that a row's intermediates stay in the cache, each row takes the cheapest
-    way that its own parameters allow, and a row whose parameters are the identity is copied bit for bit.
+    The rows of a batch are done one by one, so that a row's intermediates stay in the cache, each row takes the
+    cheapest way that its own parameters allow, and a row that does not change is copied bit for bit.
 
     Args:
         name: name of the op.
         config: schema of the static arguments, such as ``"int mode, float[] fill"``.
         row: ``(image (C, H, W), params[i], *config) -> (C, h, w)``, made of differentiable torch functions. Its image
             is in the working dtype: float64 for float64, float32 for everything else.
-        is_identity: ``(params[i], image, *config) -> bool``, whether the row comes out as it went in.
+        unchanged: ``(image, params, *config)`` to a bool for each row, whether it comes out as it went in.
         size: ``(image, params, *config) -> (h, w)``, the output's size.
         raw: hand the row over in its own dtype.
         unit: bring a uint8 row to [0, 1] and back; otherwise it is worked on as 0..255.
@@ -53,13 +53,14 @@ def rowwise(
 
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         output = output_like(image, params, *config)
-        for i, p in enumerate(params):
-            if is_identity(p, image, *config):
-                output[i] = image[i]
+        rows = zip(output, image, params, unchanged(image, params, *config), strict=True)
+        for out, source, p, same in rows:
+            if same:
+                out.copy_(source)
             elif raw:
-                output[i] = row(image[i], p, *config)
+                out.copy_(row(source, p, *config))
             else:
-                output[i] = store(row(load(image[i], unit), p, *config), image.dtype, unit)
+                out.copy_(store(row(load(source, unit), p, *config), image.dtype, unit))
         return output
 
     def backward_fake(
@@ -69,17 +70,16 @@ def rowwise(
 
     def backward(gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any) -> tuple[Tensor, Tensor]:
         grad_image, grad_params = image.new_zeros(image.shape), params.new_zeros(params.shape)
-        for i, p in enumerate(params):
-            identity = is_identity(p, image, *config)
-            if identity:
+        for i, same in enumerate(unchanged(image, params, *config)):
+            if same:
                 grad_image[i] = gradient[i]
-            if learns or not identity:
-                leaf, leaf_p = image[i].detach().requires_grad_(), p.detach().requires_grad_(learns)
+            if learns or not same:
+                leaf, leaf_p = image[i].detach().requires_grad_(), params[i].detach().requires_grad_(learns)
                 with torch.enable_grad():
                     output = row(leaf if raw else load(leaf), leaf_p, *config)
                 if output.requires_grad:
                     output.backward(gradient[i].to(output.dtype))
-                if leaf.grad is not None and not identity:
+                if leaf.grad is not None and not same:
                     grad_image[i] = leaf.grad
                 if leaf_p.grad is not None:
                     grad_params[i] = leaf_p.grad

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -51,16 +51,25 @@ def _uniform(shape: Sequence[int], device: torch.device, stream: int) -> Tensor:
     return torch.rand(shape, device=device, generator=_generator(stream, device))
 
 
-def _image_noise(gate: Tensor, shape: Sequence[int], normal: bool, stream: int) -> Tensor:
+def _normal_noise(gate: Tensor, shape: Sequence[int], mean: float, std: float, stream: int) -> Tensor:
+    return _noise(gate, shape, lambda row, generator: row.normal_(mean, std, generator=generator), stream)
+
+
+def _uniform_noise(gate: Tensor, shape: Sequence[int], low: float, high: float, stream: int) -> Tensor:
+    return _noise(gate, shape, lambda row, generator: row.uniform_(low, high, generator=generator), stream)
+
+
+def _noise(gate: Tensor, shape: Sequence[int], fill: Callable[..., Tensor], stream: int) -> Tensor:
+    """Fill the open rows, one by one where the host can see which they are."""
     generator = _generator(stream, gate.device)
     noise = torch.zeros((len(gate), *shape), device=gate.device)
-    rows = (noise[i] for i in gate.nonzero().flatten().tolist()) if gate.is_cpu else (noise,)
-    for row in rows:
-        if normal:
-            row.normal_(generator=generator)
-        else:
-            row.uniform_(generator=generator)
+    for row in [noise[i] for i in gate.nonzero().flatten().tolist()] if gate.is_cpu else [noise]:
+        fill(row, generator)
     return noise
+
+
+def _noise_fake(gate: Tensor, shape: Sequence[int], *_: Any) -> Tensor:
+    return torch.empty((gate.shape[0], *shape), device=gate.device)
 
 
 _RANDOM = (torch.Tag.nondeterministic_seeded,)
@@ -71,11 +80,18 @@ uniform = define(
     lambda shape, device, stream: torch.empty(shape, device=device),
     tags=_RANDOM,
 )
-image_noise = define(
-    "image_noise",
-    "(Tensor gate, SymInt[] shape, bool normal, int stream) -> Tensor",
-    _image_noise,
-    lambda gate, shape, normal, stream: torch.empty((gate.shape[0], *shape), device=gate.device),
+normal_noise = define(
+    "normal_noise",
+    "(Tensor gate, SymInt[] shape, float mean, float std, int stream) -> Tensor",
+    _normal_noise,
+    _noise_fake,
+    tags=_RANDOM,
+)
+uniform_noise = define(
+    "uniform_noise",
+    "(Tensor gate, SymInt[] shape, float low, float high, int stream) -> Tensor",
+    _uniform_noise,
+    _noise_fake,
     tags=_RANDOM,
 )
 
@@ -106,12 +122,18 @@ class Draw:
         self.u = uniform([rows, columns], device, self.stream).expand(shape[0], columns)
         self.gate = torch.ones(shape[0], dtype=torch.bool, device=device)
 
-    def noise(self, shape: Sequence[int], normal: bool) -> Tensor:
-        """Draw float32 noise (B, *shape), standard normal or uniform in [0, 1); rows that stay closed may be zeros."""
+    def normal(self, shape: Sequence[int], mean: float, std: float) -> Tensor:
+        """Draw float32 normal noise (B, *shape); rows that stay closed may be zeros."""
+        return self._rows(normal_noise, shape, mean, std)
+
+    def uniform(self, shape: Sequence[int], low: float, high: float) -> Tensor:
+        """Draw float32 uniform noise (B, *shape) in [low, high); rows that stay closed may be zeros."""
+        return self._rows(uniform_noise, shape, low, high)
+
+    def _rows(self, draw: Any, shape: Sequence[int], *bounds: float) -> Tensor:
         if not self.same:
-            return image_noise(self.gate, shape, normal, self.stream)
-        one = torch.ones_like(self.gate[:1])
-        return image_noise(one, shape, normal, self.stream).expand(self.shape[0], *shape)
+            return draw(self.gate, shape, *bounds, self.stream)
+        return draw(torch.ones_like(self.gate[:1]), shape, *bounds, self.stream).expand(self.shape[0], *shape)
 
 
 class Range:

@@ -6,6 +6,7 @@ A homography here maps output pixels to input pixels, in the order in which samp
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
@@ -140,28 +141,6 @@ def displacement(
     return sample_grid(image, torch.stack([grid_x, grid_y], 1), mode, padding, fill)
 
 
-def axis_taps(
-    scale: Tensor,  # ()
-    offset: Tensor,  # ()
-    size: int,
-    n: int,
-    padding: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # (n,) each
-    """Give the two input indices of n output positions along an axis, and the weight of each in a linear blend."""
-    position = torch.arange(n, dtype=scale.dtype, device=scale.device) * scale + offset
-    if padding == PADDINGS["border"]:
-        position = position.clamp(0, size - 1)
-    elif padding == PADDINGS["reflection"]:
-        folded = (position + 0.5).remainder(2 * size)
-        position = (torch.minimum(folded, 2 * size - folded) - 0.5).clamp(0, size - 1)
-    low = position.floor()
-    upper = position - low
-    lower = (1 - upper) * ((low >= 0) & (low < size))
-    upper = upper * ((low >= -1) & (low < size - 1))
-    index = low.long()
-    return index.clamp(0, size - 1), (index + 1).clamp(0, size - 1), lower, upper
-
-
 def separable(
     image: Tensor,  # (C, H, W), floating
     matrix: Tensor,  # (3, 3), output pixel -> input pixel, without rotation, shear or perspective
@@ -170,21 +149,56 @@ def separable(
     padding: int,
     fill: Sequence[float],
 ) -> Tensor:  # (C, h, w)
-    """Resample linearly along one axis after the other.
+    """Resample linearly along x, then along y.
 
-    Each pass gathers whole rows; the pass along x works on the transposed image for that.
+    Each pass blends whole rows of memory, for which the pass along x turns the image. Outside there is a border of one
+    pixel of ``fill``, in which positions further away end.
     """
     level = per_channel(fill, image) if any(fill) and not padding else None
-    if level is not None:
-        image = image - level
+    image = image if level is None else image - level
     matrix = matrix.to(image.dtype)
-    for axis, n in ((0, w), (1, h)):
-        low, high, lower, upper = axis_taps(
-            matrix[axis, axis] / matrix[2, 2], matrix[axis, 2] / matrix[2, 2], image.shape[2 - axis], n, padding
-        )
-        rows = image.transpose(1, 2).contiguous()
-        image = rows.index_select(1, low) * lower[:, None] + rows.index_select(1, high) * upper[:, None]
+    x_low, x_share, x_part = _axis_taps(
+        matrix[0, 0] / matrix[2, 2], matrix[0, 2] / matrix[2, 2], image.shape[2], w, padding
+    )
+    y_low, y_share, y_part = _axis_taps(
+        matrix[1, 1] / matrix[2, 2], matrix[1, 2] / matrix[2, 2], image.shape[1], h, padding
+    )
+    if padding == PADDINGS["zeros"]:
+        image = F.pad(image, [1, 2, 1, 2])
+    else:
+        image = F.pad(image[None], [0, 1, 0, 1], mode="replicate")[0]
+    turned = image[:, y_part, x_part].transpose(1, 2).contiguous()
+    turned = torch.lerp(turned.index_select(1, x_low), turned.index_select(1, x_low + 1), x_share)
+    image = turned.transpose(1, 2).contiguous()
+    image = torch.lerp(image.index_select(1, y_low), image.index_select(1, y_low + 1), y_share)
     return image if level is None else image + level
+
+
+def _axis_taps(
+    scale: Tensor,  # ()
+    offset: Tensor,  # ()
+    size: int,
+    n: int,
+    padding: int,
+) -> tuple[Tensor, Tensor, slice]:
+    """Say where n output positions along an axis fall.
+
+    Returns:
+        The index (n,) of the pixel before each, the share (n, 1) of the one after, and the part of the bordered axis that
+        they need, on which the indices count.
+    """
+    position = torch.arange(n, dtype=scale.dtype, device=scale.device) * scale + offset
+    if padding == PADDINGS["zeros"]:
+        position = position.clamp(-1, size) + 1
+    elif padding == PADDINGS["border"]:
+        position = position.clamp(0, size - 1)
+    else:
+        folded = (position + 0.5).remainder(2 * size)
+        position = (torch.minimum(folded, 2 * size - folded) - 0.5).clamp(0, size - 1)
+    low = position.detach().floor()
+    index = low.long()
+    first, last = (int(v) for v in torch.aminmax(index))
+    return index - first, (position - low).unsqueeze(1), slice(first, last + 2)
 
 
 def sample_field(

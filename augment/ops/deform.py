@@ -60,7 +60,7 @@ class RandomElasticTransform(Geometric):
         }
 
     def sample(self, draw: Draw) -> Params:
-        return {"noise": draw.noise((2, *draw.shape[-2:]), normal=False) * 2 - 1}
+        return {"noise": draw.uniform((2, *draw.shape[-2:]), -1.0, 1.0)}
 
     def validate(self, params: Params, gate: Tensor) -> None:
         noise = params["noise"]

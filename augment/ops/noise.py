@@ -39,7 +39,7 @@ class RandomGaussianNoise(Intensity):
         self.mean, self.std = mean, std
 
     def sample(self, draw: Draw) -> Params:
-        return {"gaussian_noise": draw.noise(draw.shape[1:], normal=True) * self.std + self.mean}
+        return {"gaussian_noise": draw.normal(draw.shape[1:], self.mean, self.std)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         noise = params["gaussian_noise"]
