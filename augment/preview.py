@@ -26,6 +26,8 @@ POINTS = ("#ff3b30", "#2fbf4f", "#0a84ff", "#ff9500", "#bf5af2")
 ARGUMENTS = {
     "CenterCrop": {"size": (176, 176)},
     "ColorJitter": {"brightness": 0.4, "contrast": 0.4, "saturation": 0.6, "hue": 0.2},
+    "Denormalize": {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.25, 0.3)},
+    "Normalize": {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.25, 0.3)},
     "RandomBrightness": {"brightness": (0.7, 1.7)},
     "RandomCrop": {"size": (165, 220)},
     "RandomElasticTransform": {"kernel_size": (101, 101), "sigma": (20.0, 20.0), "alpha": (4.5, 4.5)},

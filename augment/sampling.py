@@ -116,6 +116,7 @@ class Draw:
     ) -> None:
         self.shape = shape
         self.device = device
+        self.source = stream  # keeps the number valid
         self.stream = 0 if stream is None else stream.number
         self.same = same
         rows = min(1, shape[0]) if same else shape[0]

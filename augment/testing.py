@@ -11,8 +11,8 @@ from .base import Augmentation, Geometric
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "CenterCrop": {"size": (12, 14)},
     "ColorJitter": {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.1},
-    "Denormalize": {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.25, 0.3)},
-    "Normalize": {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.25, 0.3)},
+    "Denormalize": {"mean": 0.4, "std": 0.25},
+    "Normalize": {"mean": 0.4, "std": 0.25},
     "RandomAffine": {"degrees": 30.0, "translate": (0.1, 0.2), "scale": (0.8, 1.2), "shear": 10.0},
     "RandomBrightness": {"brightness": (0.6, 1.4)},
     "RandomCrop": {"size": (12, 14), "padding": 2},

@@ -195,10 +195,8 @@ class Rescale(Homography):
     ) -> Tensor:
         if resample == "nearest":
             return super().image(image, resample, padding_mode, fill)
-        native_uint8 = image.dtype == torch.uint8 and resample == "bilinear"
-        work = image if native_uint8 else load(image)
         resized = F.interpolate(
-            work, self.size, mode=resample, align_corners=self.align_corners, antialias=self.antialias
+            load(image), self.size, mode=resample, align_corners=self.align_corners, antialias=self.antialias
         )
         return store(resized, image.dtype)
 

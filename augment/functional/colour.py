@@ -79,7 +79,10 @@ def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut) -> list[Tensor]:
     r, g, b = planes
     low = torch.minimum(torch.minimum(r, g), b)
     chroma = torch.maximum(torch.maximum(r, g), b) - low
-    per_chroma = (1 + 1e-6) / (chroma + 1e-12)  # the highest channel shall reach 1 in spite of rounding
+    limits = torch.finfo(
+        low.dtype
+    )  # the highest channel shall reach 1 in spite of rounding, and gray divide by no zero
+    per_chroma = (1 + 4 * limits.eps) / (chroma + limits.tiny**0.5)
     r, g, b = ((plane - low) * per_chroma for plane in planes)
     sextant = r - g + 4
     sextant = torch.addcmul(sextant, g.floor(), b - r + 2 - sextant)

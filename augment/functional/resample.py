@@ -72,9 +72,12 @@ def sample_nearest(
     border: str,
     fill: Sequence[float],
 ) -> Tensor:  # (B, C, h, w)
-    """Take the pixel that each position lies on, halves upwards; values stay exact whatever their dtype."""
+    """Take the pixel that each position lies on, halves upwards; values stay exact whatever their dtype.
+
+    A position that rounding left just below a half counts as the half that it is.
+    """
     height, width = image.shape[-2:]
-    x, y = (position + 0.5).floor().unbind(1)
+    x, y = (position + (0.5 + max(height, width) * 2**-22)).floor().unbind(1)
     index = fold_index(y, height, border).clamp(0, height - 1) * width + fold_index(x, width, border).clamp(
         0, width - 1
     )

@@ -54,4 +54,6 @@ def equalize_batch(
 
 
 def _output(table: Tensor, image: Tensor) -> Tensor:
-    return table.to(image.dtype) if image.dtype == torch.uint8 else (table / (LEVELS - 1)).to(image.dtype)
+    if image.dtype == torch.uint8:
+        return table.to(torch.uint8)
+    return (table.to(torch.promote_types(image.dtype, torch.float32)) / (LEVELS - 1)).to(image.dtype)

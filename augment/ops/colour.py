@@ -179,7 +179,7 @@ class Normalize(Intensity):
     """
 
     def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
-        super().__init__(p=p, same_on_batch=True, keepdim=keepdim)
+        super().__init__(p=p, keepdim=keepdim)
         self.flags = {"mean": channel_values(mean, "mean"), "std": channel_values(std, "std")}
         if 0 in self.flags["std"]:
             raise ValueError(f"std: expected no zero, got {std!r}")
@@ -207,7 +207,7 @@ class Denormalize(Intensity):
     """
 
     def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
-        super().__init__(p=p, same_on_batch=True, keepdim=keepdim)
+        super().__init__(p=p, keepdim=keepdim)
         self.flags = {"mean": channel_values(mean, "mean"), "std": channel_values(std, "std")}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:

@@ -1,0 +1,35 @@
+"""Options from the environment: KORNIA_TEST_DEVICE, KORNIA_TEST_DTYPE and KORNIA_TEST_OPTIMIZER, as in kornia."""
+
+import os
+
+import pytest
+import torch
+
+torch.set_num_threads(1)
+
+OPTIMIZERS = ("aot_eager", "inductor", "eager")
+DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
+
+
+@pytest.fixture(scope="session")
+def device() -> torch.device:
+    return torch.device(os.environ.get("KORNIA_TEST_DEVICE", "cpu"))
+
+
+@pytest.fixture(scope="session")
+def dtype() -> torch.dtype:
+    return DTYPES[os.environ.get("KORNIA_TEST_DTYPE", "float32")]
+
+
+@pytest.fixture(scope="session")
+def optimizer() -> str:
+    name = os.environ.get("KORNIA_TEST_OPTIMIZER") or "aot_eager"
+    if name not in OPTIMIZERS:
+        raise pytest.UsageError(f"KORNIA_TEST_OPTIMIZER: expected one of {OPTIMIZERS}, got {name!r}")
+    return name
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch.manual_seed(0)
+    torch._dynamo.reset()

@@ -1,0 +1,73 @@
+"""What several test files need."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._dynamo.utils import counters
+from torch.testing import assert_close
+
+from augment.base import Augmentation
+from augment.testing import Case, cases
+
+CASES = cases()
+SAME_SHAPE = [
+    case for case in CASES if case.op.__name__ not in ("CenterCrop", "RandomCrop", "RandomResizedCrop", "Resize")
+]
+GEOMETRIC = [case for case in CASES if case.geometric]
+SIZE = (17, 23)
+
+
+def picture(b: int = 3, c: int = 3, size: tuple[int, int] = SIZE, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Give images in [0, 1] in which no two pixels are equal; uint8 ones hold every level."""
+    image = torch.rand(b, c, *size, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    return (image * 255).round().to(dtype) if dtype == torch.uint8 else image.to(dtype)
+
+
+def with_gate(op: Augmentation, shape: Any, gate: list[int]) -> dict[str, Tensor]:
+    """Draw parameters for all rows, and open the gate of some."""
+    p, op.p = op.p, 1.0
+    params = op.forward_parameters(shape)
+    op.p = p
+    params["batch_prob"] = torch.tensor(gate, dtype=torch.float32)
+    return params
+
+
+def graphs() -> int:
+    """Count the graphs compiled since the last reset."""
+    return counters["stats"]["unique_graphs"]
+
+
+def assert_params_close(a: Any, b: Any) -> None:
+    """Require params, nested or not, to be equal to 1e-6."""
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_close(a[key], b[key], atol=1e-6, rtol=1e-6)
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_params_close(x, y)
+    else:
+        assert a == b
+
+
+def call_seeded(op: Callable[..., Any], *args: Any, seed: int = 7, **kwargs: Any) -> Any:
+    """Call with the default generator seeded."""
+    torch.manual_seed(seed)
+    return op(*args, **kwargs)
+
+
+__all__ = [
+    "CASES",
+    "GEOMETRIC",
+    "SAME_SHAPE",
+    "SIZE",
+    "Case",
+    "assert_params_close",
+    "call_seeded",
+    "graphs",
+    "picture",
+    "with_gate",
+]
