@@ -304,7 +304,7 @@ class Augmentation(nn.Module):
         elif self.p == 0:
             gate = torch.zeros_like(gate)
         if by_batch:
-            gate = gate & (draw.u[:1, by_row] < self.p_batch)
+            gate = gate & (draw.u[:1, int(by_row)] < self.p_batch)
         elif self.p_batch == 0:
             gate = torch.zeros_like(gate)
         draw.gate, draw.u = gate, draw.u[:, by_row + by_batch :]

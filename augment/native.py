@@ -12,6 +12,7 @@ from torch import Tensor
 from .functional import colour, filters, resample, tone
 from .opaque import define, load, rowwise, store
 
+Rows = list[list[float]]
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
@@ -29,9 +30,16 @@ def identity_rows(matrix: Tensor) -> Tensor:
 
 
 def _warp_row(
-    image: Tensor, matrix: Tensor, h: int, w: int, mode: int, padding: int, fill: list[float], projective: bool
+    image: Tensor,
+    matrix: Tensor,
+    m: Rows,
+    h: int,
+    w: int,
+    mode: int,
+    padding: int,
+    fill: list[float],
+    projective: bool,
 ) -> Tensor:
-    m = matrix.tolist()
     aligned = m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
     if aligned and mode == resample.MODES["bilinear"]:
         return resample.separable(image, matrix, h, w, padding, fill)
@@ -39,8 +47,8 @@ def _warp_row(
     return resample.homography(image.clone()[None], matrix[None], h, w, mode, padding, fill, projective)[0]
 
 
-def _is_identity(image: Tensor, matrix: Tensor, h: int, w: int, *_: Any) -> list[bool]:
-    return [image.shape[-2:] == (h, w) and m == IDENTITY for m in matrix.tolist()]
+def _is_identity(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:
+    return [image.shape[-2:] == (h, w) and row == IDENTITY for row in m]
 
 
 def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple[int, int]:
@@ -73,8 +81,8 @@ def warp_homography(
 # -------------------------------------------------------------------------------------------------------- permutation
 
 
-def _permute_row(image: Tensor, matrix: Tensor, h: int, w: int, border: str, fill: list[float]) -> Tensor:
-    (a, b, c), (d, e, f), _ = ([round(v) for v in row] for row in matrix.tolist())
+def _permute_row(image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border: str, fill: list[float]) -> Tensor:
+    (a, b, c), (d, e, f), _ = ([round(v) for v in row] for row in m)
     if b:
         image, a, c, e, f = image.transpose(1, 2), d, f, b, c
     x, part_x, flip_x = _overlap(a, c, image.shape[2], w)
@@ -123,7 +131,7 @@ def permute(
 # ------------------------------------------------------------------------------------------------------- displacement
 
 
-def _displace_row(image: Tensor, field: Tensor, mode: int, padding: int, fill: list[float]) -> Tensor:
+def _displace_row(image: Tensor, field: Tensor, _: None, mode: int, padding: int, fill: list[float]) -> Tensor:
     return resample.displacement(image.clone()[None], field[None], mode, padding, fill)[0]
 
 
@@ -132,9 +140,17 @@ def _is_still(image: Tensor, field: Tensor, *_: Any) -> list[bool]:
 
 
 _FIELD = "int mode, int padding, float[] fill"
-_displace = rowwise("displace", _FIELD, _displace_row, _is_still, lambda image, field, *_: field.shape[-2:])
+_displace = rowwise(
+    "displace", _FIELD, _displace_row, _is_still, lambda image, field, *_: field.shape[-2:], numbers=False
+)
 _displace_nearest = rowwise(
-    "displace_nearest", _FIELD, _displace_row, _is_still, lambda image, field, *_: field.shape[-2:], raw=True
+    "displace_nearest",
+    _FIELD,
+    _displace_row,
+    _is_still,
+    lambda image, field, *_: field.shape[-2:],
+    raw=True,
+    numbers=False,
 )
 
 
@@ -202,14 +218,14 @@ def follow_field(
 # ------------------------------------------------------------------------------------------------------------- filter
 
 
-def _filter_row(image: Tensor, weights: Tensor, rows: int, border: str) -> Tensor:
-    taps = weights.unbind() if weights.requires_grad else weights.tolist()
+def _filter_row(image: Tensor, weights: Tensor, numbers: list[float], rows: int, border: str) -> Tensor:
+    taps = weights.unbind() if weights.requires_grad else numbers
     return filters.separable_filter(image, taps[:rows], taps[rows:], border)
 
 
-def _is_one_tap(image: Tensor, weights: Tensor, rows: int, border: str) -> list[bool]:
+def _is_one_tap(image: Tensor, weights: Tensor, numbers: Rows, rows: int, border: str) -> list[bool]:
     centre_y, centre_x = rows // 2, rows + (weights.shape[1] - rows) // 2
-    return [taps[centre_y] == taps[centre_x] == 1 and sum(map(abs, taps)) == 2 for taps in weights.tolist()]
+    return [taps[centre_y] == taps[centre_x] == 1 and sum(map(abs, taps)) == 2 for taps in numbers]
 
 
 _filter = rowwise("separable_filter", "int rows, str border", _filter_row, _is_one_tap)
@@ -232,14 +248,13 @@ def separable_filter(
 # ------------------------------------------------------------------------------------------------------------- jitter
 
 
-def _jitter_row(image: Tensor, params: Tensor) -> Tensor:
-    numbers = params.tolist()
+def _jitter_row(image: Tensor, params: Tensor, numbers: list[float]) -> Tensor:
     factors = params[:4].unbind() if params.requires_grad else numbers[:4]
     return colour.jitter(image, factors, [round(step) for step in numbers[4:]], channel_axis=0)
 
 
-def _is_neutral(image: Tensor, params: Tensor) -> list[bool]:
-    return [row[:4] == [1, 1, 1, 0] for row in params.tolist()]
+def _is_neutral(image: Tensor, params: Tensor, numbers: Rows) -> list[bool]:
+    return [row[:4] == [1, 1, 1, 0] for row in numbers]
 
 
 _jitter = rowwise("colour_jitter", "", _jitter_row, _is_neutral, unit=True)
@@ -262,11 +277,11 @@ def colour_jitter(
 # ----------------------------------------------------------------------------------------------------------- equalize
 
 
-def _equalize_row(image: Tensor, gate: Tensor) -> Tensor:
+def _equalize_row(image: Tensor, gate: Tensor, _: float) -> Tensor:
     return torch.stack([tone.equalize_plane(plane) for plane in image.detach()])
 
 
-_equalize = rowwise("equalize", "", _equalize_row, lambda image, gate: [not g for g in gate.tolist()], raw=True)
+_equalize = rowwise("equalize", "", _equalize_row, lambda image, gate, numbers: [not g for g in numbers], raw=True)
 
 
 def equalize(

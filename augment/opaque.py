@@ -31,6 +31,7 @@ def rowwise(
     size: Callable[..., Sequence[int]] = lambda image, params, *config: image.shape[-2:],
     raw: bool = False,
     unit: bool = False,
+    numbers: bool = True,
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
 
@@ -40,27 +41,32 @@ def rowwise(
     Args:
         name: name of the op.
         config: schema of the static arguments, such as ``"int mode, float[] fill"``.
-        row: ``(image (C, H, W), params[i], *config) -> (C, h, w)``, made of differentiable torch functions. Its image
-            is in the working dtype: float64 for float64, float32 for everything else.
-        unchanged: ``(image, params, *config)`` to a bool for each row, whether it comes out as it went in.
+        row: ``(image (C, H, W), params[i], numbers[i], *config) -> (C, h, w)``, made of differentiable torch functions.
+            Its image is in the working dtype: float64 for float64, float32 for everything else.
+        unchanged: ``(image, params, numbers, *config)`` to a bool for each row, whether it comes out as it went in.
         size: ``(image, params, *config) -> (h, w)``, the output's size.
         raw: hand the row over in its own dtype.
+        numbers: whether params are few enough to be read as Python numbers, which nested lists give to ``row`` and
+            ``unchanged``; otherwise these get None.
         unit: bring a uint8 row to [0, 1] and back; otherwise it is worked on as 0..255.
     """
 
     def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         return image.new_empty((*image.shape[:2], *size(image, params, *config)))
 
+    def read(params: Tensor) -> list[Any]:
+        return params.tolist() if numbers else [None] * len(params)
+
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        output = output_like(image, params, *config)
-        rows = zip(output, image, params, unchanged(image, params, *config), strict=True)
-        for out, source, p, same in rows:
-            if same:
+        output, values = output_like(image, params, *config), read(params)
+        same = unchanged(image, params, values, *config)
+        for out, source, p, v, copied in zip(output, image, params, values, same, strict=True):
+            if copied:
                 out.copy_(source)
             elif raw:
-                out.copy_(row(source, p, *config))
+                out.copy_(row(source, p, v, *config))
             else:
-                out.copy_(store(row(load(source, unit), p, *config), image.dtype, unit))
+                out.copy_(store(row(load(source, unit), p, v, *config), image.dtype, unit))
         return output
 
     def backward_fake(
@@ -70,15 +76,16 @@ def rowwise(
 
     def backward(gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any) -> tuple[Tensor, Tensor]:
         grad_image, grad_params = image.new_zeros(image.shape), params.new_zeros(params.shape)
-        for i, same in enumerate(unchanged(image, params, *config)):
+        values = read(params)
+        for i, same in enumerate(unchanged(image, params, values, *config)):
             if same:
                 grad_image[i] = gradient[i]
             if learns or not same:
                 leaf, leaf_p = image[i].detach().requires_grad_(), params[i].detach().requires_grad_(learns)
-                with torch.enable_grad():
-                    output = row(leaf if raw else load(leaf), leaf_p, *config)
-                if output.requires_grad:
-                    output.backward(gradient[i].to(output.dtype))
+                with torch.enable_grad(), _recording():
+                    output = row(leaf if raw else load(leaf), leaf_p, values[i], *config)
+                    if output.requires_grad:
+                        output.backward(gradient[i].to(output.dtype))
                 if leaf.grad is not None and not same:
                     grad_image[i] = leaf.grad
                 if leaf_p.grad is not None:
@@ -104,6 +111,11 @@ def rowwise(
 
     torch.library.register_autograd(f"augment::{name}", autograd, setup_context=setup_context, lib=LIBRARY)
     return op
+
+
+def _recording() -> Any:
+    """Let autograd record also where compiled code has taken it out of the dispatch."""
+    return torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.AutogradFunctionality, False)
 
 
 def load(image: Tensor, unit: bool = False) -> Tensor:

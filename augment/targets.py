@@ -14,6 +14,7 @@ from .warp import Warp
 
 Value = Any
 SPATIAL = {"bbox": 4, "bbox_xyxy": 3, "bbox_xywh": 3, "keypoints": 3}  # rank of a batch
+TAILS = {"bbox": (4, 2), "bbox_xyxy": (4,), "bbox_xywh": (4,), "keypoints": (2,)}  # last dimensions
 KEYS = ("image", "mask", *SPATIAL, "class")
 ALIASES = {"input": "image", "label": "class"}
 OPTIONS = {
@@ -64,12 +65,20 @@ def key_in_dict(name: Any, value: Value) -> str | None:
 
 
 def _fits(key: str, value: Value) -> bool:
-    """Whether a value can be what the first part of its name says; an ``image_id`` cannot."""
-    if key == "image":
-        return (
-            isinstance(value, Tensor) and value.ndim >= 2 and (value.is_floating_point() or value.dtype == torch.uint8)
-        )
-    return (isinstance(value, Tensor) and value.ndim >= 2) or isinstance(value, list | tuple)
+    """Whether a value can be what the first part of its name says; an ``image_id`` or ``bbox_labels`` cannot."""
+    if key == "class":
+        return True
+    if isinstance(value, list | tuple):
+        return key != "image" and all(isinstance(v, Tensor) and _fits(key, v) for v in value)
+    if not isinstance(value, Tensor) or value.ndim < 2 or (key == "image" and not is_image(value)):
+        return False
+    tail = TAILS.get(key, ())
+    return value.shape[value.ndim - len(tail) :] == tail
+
+
+def is_image(value: Tensor) -> bool:
+    """Whether a tensor has a dtype that images have."""
+    return value.is_floating_point() or value.dtype == torch.uint8
 
 
 def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str, Flags]:
@@ -86,7 +95,8 @@ def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str,
             options[name]["resample"] = options[name]["resample"].lower()
         if "fill" in args:
             options[name]["fill"] = channel_values(args["fill"], f"extra_args[{name!r}]['fill']")
-        options[name].pop("align_corners", None)
+        if name == "mask":  # nearest takes edges, and the other modes follow the image
+            options[name].pop("align_corners", None)
     return options
 
 
@@ -102,11 +112,13 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
         return Target(key, list(value))
     if not isinstance(value, Tensor):
         raise TypeError(f"{key}: expected a tensor, got {type(value).__name__}")
+    if key == "image" and not is_image(value):
+        raise TypeError(f"{key}: expected a floating or uint8 image, got {value.dtype}")
     if key == "mask" and value.ndim == 3 and image_rank == 4:
         return Target(key, value.unsqueeze(1), 3, -1)
     most = SPATIAL.get(key, 4)
     least = most - 1 if key in SPATIAL else 2
-    tail = {"bbox": (4, 2), "bbox_xyxy": (4,), "bbox_xywh": (4,), "keypoints": (2,)}.get(key, ())
+    tail = TAILS.get(key, ())
     if not least <= value.ndim <= most or (tail and tuple(value.shape[-len(tail) :]) != tail):
         form = f", the last being {tail}" if tail else ""
         raise ValueError(f"{key}: expected {least} to {most} dimensions{form}; got shape {tuple(value.shape)}")
@@ -129,11 +141,20 @@ def check_batch(targets: Sequence[Target], rows: int, size: tuple[int, int] | No
                 )
 
 
+def flags_for(op: Augmentation, options: Mapping[str, Flags]) -> Flags:
+    """Give the flags of an op in a call, with the options for images that it knows."""
+    return op.override_flags({k: v for k, v in options.get("image", {}).items() if k in op.flags})
+
+
 def transform(
-    op: Augmentation, targets: Sequence[Target], params: Params, gate: Tensor | None, options: Mapping[str, Flags]
+    op: Augmentation,
+    targets: Sequence[Target],
+    params: Params,
+    gate: Tensor | None,
+    flags: Flags,
+    options: Mapping[str, Flags],
 ) -> list[Target]:
     """Apply one op to all targets of a call."""
-    flags = op.override_flags({k: v for k, v in options.get("image", {}).items() if k in op.flags})
     warp = None
     if isinstance(op, Geometric):
         like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
@@ -151,7 +172,7 @@ def transform(
             ]
         if key == "mask":
             return op.transform_mask(value, params, gate, flags, warp, chosen)
-        return value if warp is None or key not in SPATIAL else move(key, value, warp, chosen)
+        return value if warp is None or key not in SPATIAL else move(key, value, warp, gate, chosen)
 
     return [replace(target, value=moved(target)) for target in targets]
 
@@ -159,6 +180,7 @@ def transform(
 def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
     """Lead all targets of a call back through one op."""
     warp = op.last_warp(params).inverse()
+    gate = op.gate(params, len(op.reference(params)))
 
     def moved(target: Target) -> Value:
         key, value, chosen = target.key, target.value, options.get(target.key, {})
@@ -168,21 +190,26 @@ def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Ma
             return [_as_channels(lambda m, i=i: warp[i].mask(m, **chosen), v) for i, v in enumerate(value)]
         if key == "mask":
             return warp.mask(value, **chosen)
-        return move(key, value, warp, chosen) if key in SPATIAL else value
+        return move(key, value, warp, gate, chosen) if key in SPATIAL else value
 
     return [replace(target, value=moved(target)) for target in targets]
 
 
 def _as_channels(fn: Callable[[Tensor], Tensor], mask: Tensor) -> Tensor:
     """Apply a function of (1, C, H, W) to a mask of one row, (..., H, W)."""
-    output = fn(mask.reshape(1, -1, *mask.shape[-2:]))
-    return output.reshape(*mask.shape[:-2], *output.shape[-2:])
+    batch = mask.reshape(1, -1, *mask.shape[-2:])
+    output = fn(batch)
+    return mask if output is batch else output.reshape(*mask.shape[:-2], *output.shape[-2:])
 
 
-def move(key: str, value: Value, warp: Warp, options: Flags) -> Value:
-    """Move boxes or points; other precisions and integers are worked on in float32."""
+def move(key: str, value: Value, warp: Warp, gate: Tensor | None, options: Flags) -> Value:
+    """Move boxes or points; other precisions and integers are worked on in float32.
+
+    A row with a closed gate stays as it is, bit for bit, where the op keeps the size.
+    """
     if isinstance(value, list):
-        return [move(key, v.unsqueeze(0), warp[i], options).squeeze(0) for i, v in enumerate(value)]
+        gates = [None if gate is None else gate[i : i + 1] for i in range(len(value))]
+        return [move(key, v.unsqueeze(0), warp[i], gates[i], options).squeeze(0) for i, v in enumerate(value)]
     work = value if value.dtype == torch.float64 else value.float()
     if key == "keypoints":
         work = warp.points(work)
@@ -196,7 +223,10 @@ def move(key: str, value: Value, warp: Warp, options: Flags) -> Value:
         work = clip(key, work, warp.size)
     if key == "bbox_xywh":
         work = torch.cat([work[..., :2], work[..., 2:] - work[..., :2]], -1)
-    return work.to(value.dtype) if value.is_floating_point() else work.round().to(value.dtype)
+    moved = work.to(value.dtype) if value.is_floating_point() else work.round().to(value.dtype)
+    if gate is None or warp.size != warp.input_size:
+        return moved
+    return torch.where(gate.view(-1, *(1 for _ in value.shape[1:])), moved, value)
 
 
 def clip(key: str, value: Tensor, size: tuple[int, int]) -> Tensor:

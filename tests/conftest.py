@@ -4,6 +4,7 @@ import os
 
 import pytest
 import torch
+import torch._dynamo
 
 torch.set_num_threads(1)
 
@@ -33,3 +34,4 @@ def optimizer() -> str:
 def fresh() -> None:
     torch.manual_seed(0)
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()

@@ -95,14 +95,11 @@ class AugmentationSequential(nn.Sequential):
             The one value; a list of values; or a new dict with the same keys.
         """
         targets = self._targets(args, data_keys)
+        handed_in = params is not None
         if params is None:
             shape, device = self._shape(targets)
             params = self.forward_parameters(shape, generator, device)
-            handed_in = False
-        else:
-            handed_in = True
-        targets = self.transform_targets(targets, params, handed_in, self.extra_args)
-        return self._restore(args, targets)
+        return self._restore(args, targets, self.transform_targets(targets, params, handed_in, self.extra_args))
 
     def forward_parameters(
         self,
@@ -148,9 +145,10 @@ class AugmentationSequential(nn.Sequential):
         if handed_in:
             op.check_params(params, shape)
         gate = op.gate(params, shape[0]) if handed_in or not op.always_open else None
+        flags = tg.flags_for(op, options)
         with torch.autocast(device.type, enabled=False):
-            moved = tg.transform(op, targets, params, gate, options)
-        op.record(params, shape, op.flags)
+            moved = tg.transform(op, targets, params, gate, flags, options)
+        op.record(params, shape, flags)
         return moved
 
     def inverse(
@@ -166,8 +164,8 @@ class AugmentationSequential(nn.Sequential):
         params = self._params if params is None else params
         if params is None:
             raise ValueError("AugmentationSequential: params: expected a call before, or the params of one")
-        targets = self.invert_targets(self._targets(args, data_keys), params, self.extra_args)
-        return self._restore(args, targets)
+        targets = self._targets(args, data_keys)
+        return self._restore(args, targets, self.invert_targets(targets, params, self.extra_args))
 
     def invert_targets(
         self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags]
@@ -199,23 +197,20 @@ class AugmentationSequential(nn.Sequential):
             tg.check_batch(targets, len(like), (like.shape[-2], like.shape[-1]))
         return targets
 
-    def _restore(self, args: Sequence[Value], targets: list[Target]) -> Any:
+    def _restore(self, args: Sequence[Value], given: list[Target], targets: list[Target]) -> Any:
+        fresh = [self._fresh(new, old) for new, old in zip(targets, given, strict=True)]
         if len(args) == 1 and isinstance(args[0], Mapping):
-            outputs = iter(targets)
-            return {
-                name: self._fresh(next(outputs), value) if tg.key_in_dict(name, value) else value
-                for name, value in args[0].items()
-            }
-        values = [self._fresh(target, value) for target, value in zip(targets, args, strict=True)]
-        return values[0] if len(values) == 1 else values
+            outputs = iter(fresh)
+            return {name: next(outputs) if tg.key_in_dict(name, value) else value for name, value in args[0].items()}
+        return fresh[0] if len(fresh) == 1 else fresh
 
-    def _fresh(self, target: Target, value: Value) -> Value:
+    def _fresh(self, target: Target, given: Target) -> Value:
         """Give an output that shares no memory with its input."""
-        untouched = target.value is value
         if isinstance(target.value, list):
-            return [new.clone() if new is old else new for new, old in zip(target.value, value, strict=True)]
+            pairs = zip(target.value, given.value, strict=True)
+            return [new.clone() if new is old and isinstance(new, Tensor) else new for new, old in pairs]
         output = target.restore(self.keepdim)
-        return output.clone() if isinstance(output, Tensor) and untouched else output
+        return output.clone() if isinstance(output, Tensor) and target.value is given.value else output
 
     def _shape(self, targets: Sequence[Target], params: Params | None = None) -> tuple[Sequence[int], torch.device]:
         """Give the shape and device of the batch: of the first image, or of a mask, or as the parameters tell."""

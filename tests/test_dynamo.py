@@ -1,0 +1,130 @@
+"""The whole forward, parameter generation included, compiled without a graph break."""
+
+import pytest
+import torch
+from helpers import CASES, Case, assert_params_close, call_seeded, graphs, picture
+from torch.testing import assert_close
+
+import augment as K
+from augment.testing import cases
+
+
+def compiled_like_eager(op, image, optimizer: str) -> None:
+    """Compile, compare with eager under the same seed, and require that new draws compile nothing."""
+    compiled = torch.compile(op, fullgraph=True, backend=optimizer)
+    output = call_seeded(compiled, image)
+    params = op._params
+    expected = call_seeded(op, image)
+    assert_params_close(params, op._params)
+    if image.dtype == torch.uint8 and output.dtype == torch.uint8:
+        # values that lie on the border of two levels may fall to either side
+        different = (output.int() - expected.int()).abs()
+        assert different.max() <= 1 and (different > 0).float().mean() < 1e-3
+    else:
+        assert_close(output, expected, rtol=1e-4, atol=1e-5)
+    once = graphs()
+    draws = [call_seeded(compiled, image, seed=seed) for seed in range(5)]
+    assert graphs() == once
+    for seed, draw in enumerate(draws):
+        assert draw.shape == output.shape
+        assert_close(
+            draw.float(),
+            call_seeded(op, image, seed=seed).float(),
+            rtol=1e-4,
+            atol=1 if draw.dtype == torch.uint8 else 1e-5,
+        )
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0])
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_dynamo(case: Case, p: float, optimizer: str, device: torch.device, dtype: torch.dtype) -> None:
+    compiled_like_eager(case(p=p), picture(4, dtype=dtype).to(device), optimizer)
+
+
+@pytest.mark.parametrize("case", cases(variants=False), ids=repr)
+def test_dynamo_uint8(case: Case, optimizer: str) -> None:
+    compiled_like_eager(case(p=0.5), picture(4, dtype=torch.uint8), optimizer)
+
+
+@pytest.mark.parametrize("case", cases(variants=False), ids=repr)
+def test_dynamo_gradient(case: Case, optimizer: str) -> None:
+    op = case(p=0.5)
+    gradients = []
+    for call in (op, torch.compile(op, fullgraph=True, backend=optimizer)):
+        image = (picture(4) * 0.9 + 0.05).requires_grad_()
+        call_seeded(call, image).square().sum().backward()
+        gradients.append(image.grad)
+    assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-3)
+    assert gradients[0].abs().sum() > 0
+
+
+def test_dynamo_same_on_batch_and_p_batch(optimizer: str) -> None:
+    compiled_like_eager(K.RandomHorizontalFlip(p=0.5, p_batch=0.5, same_on_batch=True), picture(4), optimizer)
+
+
+def test_tensor_p_changes_without_recompile(optimizer: str) -> None:
+    op = K.RandomBrightness((1.5, 1.5), p=torch.tensor(0.0))
+    compiled = torch.compile(op, fullgraph=True, backend=optimizer)
+    image = picture(32) / 4
+    assert torch.equal(compiled(image), image)
+    once = graphs()
+    for p in (1.0, 0.5, 0.25):
+        op.p.fill_(p)
+        rate = torch.stack([(compiled(image) != image).flatten(1).any(1).float() for _ in range(20)]).mean().item()
+        assert abs(rate - p) <= 5 * (p * (1 - p) / 640) ** 0.5
+    op.p = torch.tensor(1.0)
+    assert_close(compiled(image), image + 0.5)
+    assert graphs() == once
+
+
+def test_generator_is_isolated_when_compiled(optimizer: str) -> None:
+    image = picture(8)
+    for op in (K.RandomAffine(30.0), K.RandomGaussianNoise(p=0.5)):
+        op.generator = torch.Generator().manual_seed(5)
+        expected = op(image)
+        state = torch.get_rng_state()
+        op.generator = torch.Generator().manual_seed(5)
+        output = torch.compile(op, fullgraph=True, backend=optimizer)(image)
+        assert torch.equal(state, torch.get_rng_state())
+        assert_close(output, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_batch_sizes_share_graphs(optimizer: str) -> None:
+    op = K.RandomAffine(30.0, p=0.5)
+    compiled = torch.compile(op, fullgraph=True, backend=optimizer)
+    for b in (4, 7, 3, 1, 9, 16, 2, 1, 5):
+        image = picture(b)
+        assert_close(call_seeded(compiled, image), call_seeded(op, image), rtol=1e-4, atol=1e-5)
+    assert graphs() <= 3  # static, dynamic, and a batch of one
+
+
+def test_twelve_ops_fifty_calls(optimizer: str) -> None:
+    image = picture(4)
+    chosen = cases(variants=False)[:12]
+    compiled = [torch.compile(case(p=0.5), fullgraph=True, backend=optimizer) for case in chosen]
+    for _ in range(50):
+        for call in compiled:
+            call(image)
+    assert graphs() == len(chosen)
+
+
+def test_runtime_checks_are_kept_when_compiled(optimizer: str) -> None:
+    image = picture(4)
+    op = K.RandomBrightness((0.8, 1.2), p=1.0)
+    params = {**op.forward_parameters(image.shape), "brightness_factor": torch.tensor([1.0, 1.0, 9.0, 1.0])}
+    for call in (op, torch.compile(op, fullgraph=True, backend=optimizer)):
+        with pytest.raises(RuntimeError, match="brightness_factor: expected values in"):
+            call(image, params=params)
+        closed = {**params, "batch_prob": torch.tensor([1.0, 1.0, 0.0, 1.0])}
+        assert torch.equal(call(image, params=closed), image)
+
+
+def test_functions_around_an_op_compile_whole(optimizer: str) -> None:
+    op = K.RandomRotation(20.0, p=1.0)
+
+    def step(image: torch.Tensor) -> torch.Tensor:
+        return (op(image * 2) / 2).mean((2, 3))
+
+    image = picture(4)
+    compiled = torch.compile(step, fullgraph=True, backend=optimizer)
+    assert_close(call_seeded(compiled, image), call_seeded(step, image), rtol=1e-4, atol=1e-5)

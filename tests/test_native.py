@@ -1,0 +1,167 @@
+"""The opaque ops: torch's own checks of them, and the same maths on a whole batch, as other devices run it."""
+
+import pytest
+import torch
+from helpers import picture
+from torch.testing import assert_close
+
+from augment import native, sampling
+from augment.functional import colour, filters, geometry, resample, tone
+
+B = 3
+ANGLES = torch.tensor([0.0, 20.0, -75.0])
+ROTATIONS = geometry.invert(geometry.rotation(ANGLES, 11.0, 8.0))
+FLIPS = geometry.invert(
+    geometry.scaling(
+        torch.tensor([-1.0, 1.0, 1.0]),
+        torch.tensor([1.0, -1.0, 1.0]),
+        torch.tensor([22.0, 0.0, 0.0]),
+        torch.tensor([0.0, 16.0, 0.0]),
+        ANGLES,
+    )
+)
+FIELD = torch.randn(B, 2, 17, 23, generator=torch.Generator().manual_seed(2)) * torch.tensor([0.0, 1.0, 3.0]).view(
+    3, 1, 1, 1
+)
+WEIGHTS = filters.gaussian_weights(torch.tensor([0.0, 0.8, 2.0]), 5)
+FACTORS = torch.tensor([[1.0, 1, 1, 0], [0.8, 1.3, 0.5, 0.2], [1.4, 0.7, 1.6, -0.4]])
+ORDER = torch.tensor([2, 0, 3, 1])
+GATE = torch.tensor([1.0, 0.0, 1.0])
+
+CALLS = {
+    "warp_homography": (ROTATIONS, 17, 23, 0, 0, [0.5], False),
+    "warp_homography_nearest": (ROTATIONS, 12, 14, 1, 0, [0.0], True),
+    "permute": (FLIPS, 17, 23, "constant", [0.0]),
+    "displace": (FIELD, 0, 1, [0.0]),
+    "displace_nearest": (FIELD, 1, 2, [0.0]),
+    "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
+    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1),),
+    "equalize": (GATE,),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_opcheck_rowwise(name: str) -> None:
+    op = getattr(torch.ops.augment, name).default
+    image, params, *config = picture(B), *CALLS[name]
+    torch.library.opcheck(op, (image, params, *config))
+    image.requires_grad_()
+    torch.library.opcheck(op, (image, params, *config))
+    torch.library.opcheck(op, (image, params.clone().requires_grad_(), *config))
+    backward = getattr(torch.ops.augment, f"{name}_backward").default
+    with torch.no_grad():
+        gradient = torch.rand_like(op(image, params, *config))
+    torch.library.opcheck(backward, (gradient, image.detach(), params, True, *config))
+
+
+def test_opcheck_others() -> None:
+    device = torch.device("cpu")
+    gate = GATE > 0
+    names = ("test_schema", "test_faketensor")
+    torch.library.opcheck(sampling.uniform, ([3, 2], device, 0), test_utils=names)
+    torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0), test_utils=names)
+    torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0), test_utils=names)
+    along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
+    torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
+    torch.library.opcheck(torch.ops.augment.follow_field.default, (FIELD, torch.rand(B, 4, 2) * 15, 5))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.uint8])
+@pytest.mark.parametrize("mode", resample.MODES)
+@pytest.mark.parametrize("padding", resample.PADDINGS)
+def test_warp_on_rows_is_warp_on_the_batch(mode: str, padding: str, dtype: torch.dtype) -> None:
+    image = picture(B, dtype=dtype)
+    scale = geometry.scaling(1.3, 0.7, -2.0, 1.5, ANGLES)  # a matrix that takes the separable way
+    for matrix in (ROTATIONS, scale):
+        for size in ((17, 23), (9, 30)):
+            rows = native.warp_homography(image, matrix, size, mode, padding, [0.25], False)
+            args = (*size, resample.MODES[mode], resample.PADDINGS[padding], [0.25], False)
+            nearest = mode == "nearest"
+            whole = resample.homography(image if nearest else native.load(image), matrix, *args)
+            whole = native.store(whole, dtype)
+            assert_close(rows.double(), whole.double(), atol=1 if dtype == torch.uint8 else 3e-5, rtol=0)
+
+
+def test_permute_on_rows_is_sampling_on_the_batch() -> None:
+    image = picture(B)
+    turned = geometry.invert(geometry.matrix3([0, 1, 0, -1, 0, 22, 0, 0, 1], ANGLES))  # a quarter turn to (23, 17)
+    shifted = geometry.translation(torch.tensor([-3.0, 4.0, 0.0]), torch.tensor([5.0, -2.0, 30.0]), ANGLES)
+    for matrix, size in ((FLIPS, (17, 23)), (turned, (23, 17)), (shifted, (20, 9))):
+        for border in ("constant", "reflect", "replicate", "circular"):
+            rows = native.permute(image, matrix, size, border, [0.5])
+            whole = resample.sample_nearest(image, resample.positions(matrix, *size, False), border, [0.5])
+            assert torch.equal(rows, whole)
+    quarter = native.permute(image, turned, (23, 17), "constant", [0.0])
+    assert torch.equal(quarter, image.rot90(1, (2, 3)))
+
+
+@pytest.mark.parametrize("mode", resample.MODES)
+def test_displacement_on_rows_is_that_on_the_batch(mode: str) -> None:
+    image = picture(B)
+    rows = native.displace(image, FIELD, mode, "zeros", [0.0])
+    assert_close(rows, resample.displacement(image, FIELD, resample.MODES[mode], 0, [0.0]), atol=1e-5, rtol=0)
+    assert torch.equal(rows[0], image[0])
+
+
+@pytest.mark.parametrize("border", filters.BORDERS)
+def test_filter_on_rows_is_that_on_the_batch(border: str) -> None:
+    image = picture(B)
+    taps = [w.view(-1, 1, 1, 1) for w in WEIGHTS.unbind(1)]
+    rows = native.separable_filter(image, WEIGHTS, WEIGHTS, border)
+    assert_close(rows, filters.separable_filter(image, taps, taps, border), atol=1e-6, rtol=0)
+    assert torch.equal(rows[0], image[0])
+
+
+def test_jitter_on_rows_is_that_on_the_batch() -> None:
+    image = picture(B)
+    for order in (ORDER, torch.tensor([0, 1, 2, 3]), torch.tensor([3, 1])):
+        rows = native.colour_jitter(image, FACTORS, order)
+        assert_close(rows, colour.jitter_any_order(image, FACTORS, order), atol=1e-5, rtol=0)
+        planes = [f.view(-1, 1, 1) for f in FACTORS.unbind(1)]
+        assert_close(rows, colour.jitter(image, planes, order.tolist(), 1), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+def test_equalize_on_rows_is_that_on_the_batch(dtype: torch.dtype) -> None:
+    image = picture(B, dtype=dtype)
+    image[0, 0] = 1
+    assert torch.equal(native.equalize(image, torch.ones(B, dtype=torch.bool)), tone.equalize_batch(image))
+
+
+@pytest.mark.parametrize("name", ["warp_homography", "displace", "separable_filter", "colour_jitter"])
+def test_gradient_reaches_params(name: str) -> None:
+    op = getattr(torch.ops.augment, name).default
+    params, *config = CALLS[name]
+    image = picture(2, size=(6, 7), dtype=torch.float64) * 0.6 + 0.2
+    params = params[1:].double()
+    if name == "displace":
+        params = params[..., :6, :7].contiguous()
+    config = [{17: 6, 23: 7}.get(c, c) if isinstance(c, int) and not isinstance(c, bool) else c for c in config]
+    if name == "colour_jitter":
+        order = params[:, 4:]
+        factors = torch.tensor(
+            [[1.05, 0.95, 0.9, 0.02], [0.95, 1.03, 1.04, -0.03]], dtype=torch.float64
+        ).requires_grad_()
+        assert torch.autograd.gradcheck(lambda f: op(image, torch.cat([f, order], 1)), (factors,), atol=1e-4)
+        return
+    params = params.contiguous().requires_grad_()
+    assert torch.autograd.gradcheck(lambda p: op(image, p, *config), (params,), atol=1e-3, eps=1e-7)
+
+
+def test_learnable_bounds_get_a_gradient() -> None:
+    import augment as K
+
+    image = picture(4) * 0.5 + 0.2
+    for build in (
+        lambda bound: K.ColorJitter(brightness=bound, p=1.0),
+        lambda bound: K.ColorJitter(brightness=bound, p=1.0, order=(0, 1)),
+        lambda bound: K.RandomBrightness(bound, p=1.0),
+        lambda bound: K.RandomGaussianBlur(3, bound, p=1.0),
+    ):
+        bound = torch.nn.Parameter(torch.tensor([0.7, 1.1]))
+        build(bound)(image).sum().backward()
+        assert bound.grad is not None and bound.grad.isfinite().all() and bound.grad.abs().sum() > 0
+    for build in (lambda bound: K.RandomRotation(bound, p=1.0), lambda bound: K.RandomAffine(bound, p=1.0)):
+        bound = torch.nn.Parameter(torch.zeros(()))  # a range that starts empty has to be able to grow
+        (build(bound)(image) * torch.rand(image.shape)).sum().backward()
+        assert bound.grad is not None and bound.grad.abs() > 0
