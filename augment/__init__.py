@@ -1,14 +1,10 @@
 """Image augmentations for PyTorch: batched, differentiable, compiled whole. ``import augment as K``."""
 
-from .base import (
-    AugmentationBase2D,
-    GeometricAugmentationBase2D,
-    IntensityAugmentationBase2D,
-    RigidAffineAugmentationBase2D,
-)
+from . import ops
+from .base import AugmentationBase2D
 from .containers import AugmentationSequential, ParamItem
+from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
 from .ops import *  # noqa: F403
-from .ops import __all__ as _ops
 from .sampling import checks
 from .warp import Field, Homography, Permutation, Warp
 
@@ -26,5 +22,5 @@ __all__ = [
     "RigidAffineAugmentationBase2D",
     "Warp",
     "checks",
-    *_ops,
 ]
+__all__ += ops.__all__

@@ -1,4 +1,4 @@
-"""The base classes: one ``forward`` for every op, and what intensity and geometric ops are made of.
+"""The base class: one ``forward`` for every op.
 
 A call goes through these steps: the input becomes a batch; parameters are drawn or checked; rows with a closed gate get
 neutral parameters; the image is computed; the parameters are recorded; the input's rank is restored.
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from .opaque import load, store
 from .sampling import Draw, Range, Stream
-from .warp import Homography, Warp
+from .warp import Warp
 
 Params = dict[str, Tensor]
 Flags = dict[str, Any]
@@ -38,6 +38,8 @@ class Augmentation(nn.Module):
         neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
         own_dtype: see ``Intensity``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
+        kind: the base class that says what the op changes.
+        overrides: the hooks that the op has of its own, compared with its kind.
         flags: configuration that a call may override by keyword.
         ranges: what ``sample`` draws from.
     """
@@ -49,8 +51,9 @@ class Augmentation(nn.Module):
     own_dtype: bool = False
     columns: int = 0
     overrides: ClassVar[frozenset[str]] = frozenset()
+    kind: ClassVar[type[nn.Module]]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # Dynamo keeps the graphs of a code object together and allows eight: every class needs a forward of its own.
         if "forward" not in cls.__dict__:
@@ -59,9 +62,10 @@ class Augmentation(nn.Module):
             forward = types.FunctionType(code, base.__globals__, "forward", base.__defaults__, base.__closure__)
             forward.__kwdefaults__, forward.__doc__ = base.__kwdefaults__, base.__doc__
             cls.forward = forward
-        kinds = [kind for kind in cls.__mro__ if kind.__module__ == __name__]
+        if kind:
+            cls.kind = cls
         cls.overrides = frozenset(
-            hook for hook in HOOKS if getattr(cls, hook, None) is not getattr(kinds[0], hook, None)
+            hook for hook in HOOKS if getattr(cls, hook, None) is not getattr(cls.kind, hook, None)
         )
 
     def __init__(
@@ -231,7 +235,8 @@ class Augmentation(nn.Module):
             raise TypeError(f"{name}: input: expected a floating or uint8 image, got {input.dtype}")
         if not self.rank <= input.ndim <= most:
             raise ValueError(
-                f"{name}: input: expected {self.rank} to {most} dimensions, up to (B, C, H, W); got shape {tuple(input.shape)}"
+                f"{name}: input: expected {self.rank} to {most} dimensions, up to (B, C, H, W); "
+                f"got shape {tuple(input.shape)}"
             )
         return input[(None,) * (most - input.ndim)]
 
@@ -258,7 +263,8 @@ class Augmentation(nn.Module):
                 raise TypeError(f"{name}: params[{key!r}]: expected a tensor, got {type(value).__name__}")
             if key in (*(names or ()), "batch_prob") and key not in self.shared_params and value.shape[:1] != shape[:1]:
                 raise ValueError(
-                    f"{name}: params[{key!r}]: expected {shape[0]} rows, as the image has; got shape {tuple(value.shape)}"
+                    f"{name}: params[{key!r}]: expected {shape[0]} rows, as the image has; "
+                    f"got shape {tuple(value.shape)}"
                 )
         if names is not None:
             self.validate(params, self.gate(params, shape[0]))
@@ -339,148 +345,5 @@ class Augmentation(nn.Module):
         return ", ".join(f"{name}={value}" for name, value in fields.items())
 
 
-class Intensity(Augmentation):
-    """Base class of the ops that change values and move nothing.
-
-    ``apply_transform`` computes the image: floating, uint8 brought to [0, 1]. With ``own_dtype`` it gets the image as it
-    came, and gives rows with neutral parameters back bit for bit.
-    """
-
-    def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
-        """Give the matrix (B, 3, 3) of the op, which is the identity."""
-        return self.identity_matrix(input)
-
-    def transform_image(
-        self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
-    ) -> Tensor:
-        params = self.neutralise(params, gate)
-        if self.own_dtype:
-            return self.apply_transform(image, params, flags)
-        work = load(image, unit=True)
-        matrix = (
-            self.compute_transformation(work, params, flags) if "compute_transformation" in self.overrides else None
-        )
-        output = self.apply_transform(work, params, flags, matrix)
-        if output.shape != image.shape:
-            raise ValueError(
-                f"{type(self).__name__}: apply_transform: expected shape {tuple(image.shape)}, got {tuple(output.shape)}"
-            )
-        output = store(output, self.output_dtype(image.dtype), unit=True)
-        return self.select(gate, output, image if output.dtype == image.dtype else work.to(output.dtype))
-
-    def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
-        """Give the dtype that comes out for the input's."""
-        return dtype
-
-    @property
-    def transform_matrix(self) -> Tensor | None:
-        """The matrix (B, 3, 3) of the last call, which is the identity; None before the first."""
-        if self._input_shape is None:
-            return None
-        return torch.eye(3, device=self._params["batch_prob"].device).repeat(self._input_shape[0], 1, 1)
-
-
-class Geometric(Augmentation):
-    """Base class of the ops that move pixels, and with them masks, points and boxes.
-
-    An op says which ``warp`` it is. A subclass in kornia's style says ``compute_transformation`` instead, and may compute
-    the image by its own ``apply_transform``.
-    """
-
-    projective: ClassVar[bool] = True
-
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Warp:
-        """Give the warp of a call from the parameters and the shape of the input (B, C, H, W)."""
-        if "compute_transformation" not in self.overrides:
-            raise NotImplementedError(f"{type(self).__name__}: neither warp nor compute_transformation is written")
-        matrix = self.compute_transformation(load(input, unit=True), params, flags)
-        size = (input.shape[-2], input.shape[-1])
-        matrix = matrix.to(torch.promote_types(matrix.dtype, torch.float32)).expand(input.shape[0], -1, -1)
-        return Homography(matrix, size, self.output_size(size))
-
-    def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
-        """Give the matrix (B, 3, 3) from input pixels to output pixels of a call, gate aside."""
-        return self.warp(input, params, flags).matrix
-
-    def gated_warp(self, input: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Warp:
-        """Give the warp of a call, neutral where the gate is closed."""
-        warp = self.warp(input, params, flags)
-        return warp if gate is None else warp.gated(gate)
-
-    def transform_image(
-        self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
-    ) -> Tensor:
-        warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
-        if "apply_transform" not in self.overrides:
-            return warp.image(image, **sampling(flags, image))
-        output = store(self.apply_transform(load(image, True), params, flags, warp.matrix), image.dtype, unit=True)
-        return self.select(gate, output, image)
-
-    def transform_mask(
-        self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags
-    ) -> Tensor:
-        warp = self.gated_warp(mask, params, flags, gate) if warp is None else warp
-        if "apply_transform" not in self.overrides:
-            return warp.mask(mask, **{"padding_mode": flags.get("padding_mode", "zeros"), **options})
-        nearest = {**flags, "resample": "nearest", **options}
-        output = self.apply_transform(mask.double(), params, nearest, warp.matrix)
-        output = output if mask.is_floating_point() else output.round()
-        return self.select(gate, output.to(mask.dtype), mask)
-
-    @property
-    def transform_matrix(self) -> Tensor | None:
-        """The matrix (B, 3, 3) of the last call from input pixels to output pixels; None before the first."""
-        return None if self._input_shape is None else self.last_warp().matrix
-
-    def last_warp(self, params: Params | None = None) -> Warp:
-        """Give the warp of the last call, or of the call that drew ``params``."""
-        if params is None and self._input_shape is None:
-            raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
-        shape = self._input_shape if params is None else None
-        params = self._params if params is None else params
-        reference = self.reference(params, shape)
-        return self.gated_warp(reference, params, self._last_flags, self.gate(params, len(reference)))
-
-    def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
-        """Give a stand-in without memory for the image that parameters were drawn for."""
-        device = next(v.device for k, v in params.items() if k != "forward_input_shape")
-        return torch.empty((), device=device).expand(shape or params["forward_input_shape"].tolist())
-
-    def inverse(self, input: Tensor, params: Params | None = None, **overrides: Any) -> Tensor:
-        """Lead an output back: what the op kept returns to its place, the rest is filled.
-
-        Args:
-            input: an output of the op.
-            params: the parameters of the call; None for the last one.
-            **overrides: values for entries of ``op.flags``.
-        """
-        flags = self.override_flags(overrides)
-        batch = self.as_batch(input)
-        warp = self.last_warp(params).inverse()
-        if "inverse_transform" in self.overrides:
-            output = self.inverse_transform(load(batch, True), flags, warp.matrix, warp.size)
-            output = store(output, batch.dtype, unit=True)
-        else:
-            output = warp.image(batch, **{**sampling(flags, batch), "padding_mode": "zeros"})
-        return self.restore_rank(output, input)
-
-    def inverse_transform(
-        self, input: Tensor, flags: Flags, transform: Tensor | None = None, size: tuple[int, int] | None = None
-    ) -> Tensor:
-        """Compute the image of an inverse; a subclass that has an ``apply_transform`` of its own may need it."""
-        raise NotImplementedError(f"{type(self).__name__}: inverse_transform is not written")
-
-
-def sampling(flags: Flags, image: Tensor) -> Flags:
-    """Give the arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
-    args = {name: flags[name] for name in ("resample", "padding_mode") if name in flags}
-    if flags.get("fill") is not None:
-        unit = 255 if image.dtype == torch.uint8 else 1
-        args["fill"] = [value * unit for value in flags["fill"]]
-    return args
-
-
+Augmentation.kind = Augmentation
 AugmentationBase2D = Augmentation
-IntensityAugmentationBase2D = Intensity
-GeometricAugmentationBase2D = Geometric
-RigidAffineAugmentationBase2D = Geometric

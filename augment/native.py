@@ -23,6 +23,7 @@ def _keep_rows(keep: Tensor, image: Tensor, output: Tensor) -> Tensor:
 
 
 def identity_rows(matrix: Tensor) -> Tensor:
+    """Say which of the matrices (B, 3, 3) are the identity."""
     return (matrix == torch.eye(3, dtype=matrix.dtype, device=matrix.device)).all(2).all(1)
 
 
@@ -31,7 +32,7 @@ def identity_rows(matrix: Tensor) -> Tensor:
 
 def _warp_row(
     image: Tensor,
-    matrix: Tensor,
+    matrices: Tensor,
     m: Rows,
     h: int,
     w: int,
@@ -42,13 +43,15 @@ def _warp_row(
 ) -> Tensor:
     aligned = m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
     if aligned and mode == resample.MODES["bilinear"]:
-        return resample.separable(image, matrix, h, w, padding, fill)
+        entries = matrices if matrices.requires_grad else m
+        x_map, y_map = (entries[0][0], entries[0][2]), (entries[1][1], entries[1][2])
+        return resample.separable(image, x_map, y_map, h, w, padding, fill)
     # sampling jumps about, which is slow in memory that was not read in order before
-    return resample.homography(image.clone()[None], matrix[None], h, w, mode, padding, fill, projective)[0]
+    return resample.homography(image.clone()[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
 
 
-def _is_identity(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:
-    return [image.shape[-2:] == (h, w) and row == IDENTITY for row in m]
+def _is_identity(image: Tensor, matrices: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:
+    return [image.shape[-2:] == (h, w) and row[:3] == IDENTITY for row in m]
 
 
 def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple[int, int]:
@@ -71,11 +74,14 @@ def warp_homography(
 ) -> Tensor:  # (B, C, *size)
     """Warp an image by a homography for each row; ``nearest`` keeps values of any dtype exact."""
     config = (*size, resample.MODES[mode], resample.PADDINGS[padding], fill, projective)
-    nearest = mode == "nearest"
+    if mode == "nearest":
+        if image.is_cpu:
+            return _warp_nearest(image, matrix, *config)
+        return _keep_rows(identity_rows(matrix), image, resample.homography(image, matrix, *config))
+    scaled = resample.normalised(matrix, image.shape[-2], image.shape[-1])
     if image.is_cpu:
-        return (_warp_nearest if nearest else _warp)(image, matrix, *config)
-    output = resample.homography(image if nearest else load(image), matrix, *config)
-    return _keep_rows(identity_rows(matrix), image, output)
+        return _warp(image, torch.cat([matrix, scaled], 1), *config)
+    return _keep_rows(identity_rows(matrix), image, resample.homography(load(image), scaled, *config))
 
 
 # -------------------------------------------------------------------------------------------------------- permutation
@@ -102,7 +108,7 @@ def _permute_row(image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border:
 
 
 def _overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice, bool]:
-    """Give the part of n output positions whose input ``step * position + offset`` exists, and that part of the input."""
+    """Give the part of n output positions whose input, step * position + offset, exists, and that part of the input."""
     start, stop = (-offset, size - offset) if step > 0 else (offset - size + 1, offset + 1)
     start = min(max(start, 0), n)
     stop = max(min(stop, n), start)
@@ -278,7 +284,7 @@ def colour_jitter(
 
 
 def _equalize_row(image: Tensor, gate: Tensor, _: float) -> Tensor:
-    return torch.stack([tone.equalize_plane(plane) for plane in image.detach()])
+    return tone.equalize_row(image.detach())
 
 
 _equalize = rowwise("equalize", "", _equalize_row, lambda image, gate, numbers: [not g for g in numbers], raw=True)

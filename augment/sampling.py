@@ -227,4 +227,4 @@ def check(condition: Tensor, gate: Tensor, message: str) -> None:
     """Require a condition (B, ...) of every row whose gate is open, without a wait for the device."""
     if Switch.on:
         closed = ~gate.view(-1, *(1 for _ in condition.shape[1:]))
-        torch._assert_async((condition | closed).all(), message)
+        torch.ops.aten._assert_async.msg((condition | closed).all(), message)

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .base import Augmentation, Flags, Geometric, Params
+from .base import Augmentation, Flags, Params
+from .kinds import Geometric
 from .ops.arguments import channel_values
 from .warp import Warp
 
@@ -45,7 +46,7 @@ class Target:
 
 def data_key(value: Any) -> str:
     """Give the name of a data key by name in any case, or by kornia's enum."""
-    name = (value.name if isinstance(value, Enum) else value).lower() if isinstance(value, Enum | str) else value
+    name = (value.name if isinstance(value, Enum) else value).lower() if isinstance(value, (Enum, str)) else value
     name = ALIASES.get(name, name)
     if name not in KEYS:
         raise ValueError(f"data_keys: expected names out of {[*KEYS, *ALIASES]}, got {value!r}")
@@ -53,7 +54,7 @@ def data_key(value: Any) -> str:
 
 
 def key_in_dict(name: Any, value: Value) -> str | None:
-    """Give the data key of an entry of a sample, by its name or by its name before ``_`` or ``-``; None to pass it by."""
+    """Give the data key of an entry of a sample, by its name up to a ``_`` or ``-``; None to pass it by."""
     if not isinstance(name, str):
         return None
     for key in sorted([*KEYS, *ALIASES], key=len, reverse=True):
@@ -68,7 +69,7 @@ def _fits(key: str, value: Value) -> bool:
     """Whether a value can be what the first part of its name says; an ``image_id`` or ``bbox_labels`` cannot."""
     if key == "class":
         return True
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return key != "image" and all(isinstance(v, Tensor) and _fits(key, v) for v in value)
     if not isinstance(value, Tensor) or value.ndim < 2 or (key == "image" and not is_image(value)):
         return False
@@ -104,7 +105,7 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
     """Take a value as a batch."""
     if key == "class":
         return Target(key, value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         if key == "image" or not all(isinstance(v, Tensor) for v in value):
             raise TypeError(
                 f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}"
@@ -180,7 +181,9 @@ def transform(
 def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
     """Lead all targets of a call back through one op."""
     warp = op.last_warp(params).inverse()
-    gate = op.gate(params, len(op.reference(params)))
+    rows = len(op.reference(params))
+    check_batch(targets, rows, None)
+    gate = op.gate(params, rows)
 
     def moved(target: Target) -> Value:
         key, value, chosen = target.key, target.value, options.get(target.key, {})

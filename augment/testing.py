@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import ops as _ops
-from .base import Augmentation, Geometric
+from .base import Augmentation
+from .kinds import Geometric
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "CenterCrop": {"size": (12, 14)},

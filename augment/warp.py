@@ -174,6 +174,36 @@ class Permutation(Homography):
         return native.permute(image, geometry.invert(self.matrix), self.size, border, list(fill))
 
 
+class CenteredWindow(Permutation):
+    """The centred window, the same for every row whether its gate is open or closed.
+
+    Args:
+        rows: any tensor (B,), for the number of rows and the device.
+        input_size: (H, W) of the input.
+        size: (h, w) of the window.
+    """
+
+    def __init__(self, rows: Tensor, input_size: Size, size: Size) -> None:
+        self.top, self.left = (input_size[0] - size[0]) // 2, (input_size[1] - size[1]) // 2
+        super().__init__(geometry.translation(-self.left, -self.top, rows), input_size, size)
+
+    def _like(self, matrix: Tensor) -> Permutation:
+        return Permutation(matrix, self.input_size, self.size)
+
+    def gated(self, gate: Tensor) -> "CenteredWindow":
+        return self
+
+    def image(
+        self,
+        image: Tensor,
+        resample: str = "bilinear",
+        padding_mode: str = "zeros",
+        fill: Sequence[float] = (0.0,),
+    ) -> Tensor:
+        window = image[..., self.top : self.top + self.size[0], self.left : self.left + self.size[1]]
+        return window.clone(memory_format=torch.contiguous_format)
+
+
 class Rescale(Homography):
     """A resize of the whole frame, the same for every row; ``antialias`` widens the filter when it shrinks."""
 

@@ -6,11 +6,6 @@ The backends of an op are timed in turn, round by round, so that drift of the ma
 drawn inside the timed region; every library draws them per image.
 """
 
-import os
-
-for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
-
 import argparse
 import json
 import platform

@@ -29,7 +29,7 @@ ORDER = torch.tensor([2, 0, 3, 1])
 GATE = torch.tensor([1.0, 0.0, 1.0])
 
 CALLS = {
-    "warp_homography": (ROTATIONS, 17, 23, 0, 0, [0.5], False),
+    "warp_homography": (torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1), 17, 23, 0, 0, [0.5], False),
     "warp_homography_nearest": (ROTATIONS, 12, 14, 1, 0, [0.0], True),
     "permute": (FLIPS, 17, 23, "constant", [0.0]),
     "displace": (FIELD, 0, 1, [0.0]),
@@ -77,7 +77,8 @@ def test_warp_on_rows_is_warp_on_the_batch(mode: str, padding: str, dtype: torch
             rows = native.warp_homography(image, matrix, size, mode, padding, [0.25], False)
             args = (*size, resample.MODES[mode], resample.PADDINGS[padding], [0.25], False)
             nearest = mode == "nearest"
-            whole = resample.homography(image if nearest else native.load(image), matrix, *args)
+            scaled = matrix if nearest else resample.normalised(matrix, 17, 23)
+            whole = resample.homography(image if nearest else native.load(image), scaled, *args)
             whole = native.store(whole, dtype)
             assert_close(rows.double(), whole.double(), atol=1 if dtype == torch.uint8 else 3e-5, rtol=0)
 

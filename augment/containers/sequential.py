@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from .. import targets as tg
-from ..base import Augmentation, Flags, Geometric, Params
+from ..base import Augmentation, Flags, Params
+from ..kinds import Geometric
 from ..ops.arguments import choice
 from ..sampling import Stream
 from ..targets import Target, Value
@@ -38,7 +39,7 @@ class AugmentationSequential(nn.Sequential):
             keypoints ``clip``, to cut them to the image; for ``image`` flags of the ops.
 
     Shape:
-        image: (B, C, H, W), (C, H, W) or (H, W). mask: the same, or (B, H, W), of any dtype, or a list with a mask a row.
+        image: (B, C, H, W), (C, H, W) or (H, W). mask: the same, or (B, H, W), of any dtype, or a list, a mask a row.
         bbox: (B, N, 4, 2); bbox_xyxy, bbox_xywh: (B, N, 4); keypoints: (B, N, 2); each also without B, or a list.
 
     Example:
@@ -110,7 +111,7 @@ class AugmentationSequential(nn.Sequential):
         """Draw the parameters of all children for a batch (B, C, H, W)."""
         items = []
         for name, child in self.named_children():
-            known = isinstance(child, Augmentation | AugmentationSequential)
+            known = isinstance(child, (Augmentation, AugmentationSequential))
             items.append(ParamItem(name, child.forward_parameters(batch_shape, generator, device) if known else None))
             if known:
                 batch_shape = (*batch_shape[:-2], *child.output_size((batch_shape[-2], batch_shape[-1])))
@@ -119,7 +120,7 @@ class AugmentationSequential(nn.Sequential):
     def output_size(self, size: tuple[int, int]) -> tuple[int, int]:
         """Give the (h, w) that comes out of an (H, W) input."""
         for child in self.children():
-            if isinstance(child, Augmentation | AugmentationSequential):
+            if isinstance(child, (Augmentation, AugmentationSequential)):
                 size = child.output_size(size)
         return size
 
@@ -144,6 +145,7 @@ class AugmentationSequential(nn.Sequential):
         shape, device = self._shape(targets, params)
         if handed_in:
             op.check_params(params, shape)
+            tg.check_batch(targets, shape[0], None)
         gate = op.gate(params, shape[0]) if handed_in or not op.always_open else None
         flags = tg.flags_for(op, options)
         with torch.autocast(device.type, enabled=False):
@@ -219,7 +221,7 @@ class AugmentationSequential(nn.Sequential):
             return like[0].shape, like[0].device
         if params is None:
             raise ValueError("data_keys: expected an image or a mask, or params, to know the size from")
-        return params["forward_input_shape"].tolist(), params["batch_prob"].device
+        return tuple(params["forward_input_shape"].tolist()), params["batch_prob"].device
 
     def _check_params(self, params: Sequence[ParamItem]) -> None:
         names = [name for name, _ in self.named_children()]
@@ -237,7 +239,7 @@ class AugmentationSequential(nn.Sequential):
         """The matrix (B, 3, 3) of the last call from input pixels to output pixels; None before the first."""
         total: Tensor | None = None
         for child in self.children():
-            if not isinstance(child, Geometric | AugmentationSequential):
+            if not isinstance(child, (Geometric, AugmentationSequential)):
                 continue
             try:
                 matrix = child.transform_matrix

@@ -1,0 +1,1 @@
+"""The kernels: pure functions of tensors, by family."""

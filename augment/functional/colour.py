@@ -70,9 +70,9 @@ def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut) -> list[Tensor]:
     """Turn the hue of the HSV hexagon model; value and chroma stay.
 
     HSV (A. R. Smith, "Color gamut transform pairs", SIGGRAPH 1978) is never built: with every channel scaled to [0, 1]
-    between the lowest and the highest, the hue in turns follows from which channel is 1; and a channel is the lowest value
-    plus the chroma times ``6 |frac(hue + offset) - 1/2| - 1``, cut to [0, 1]. All of it is written without comparisons,
-    which would be slow one by one.
+    between the lowest and the highest, the hue in turns follows from which channel is 1; and a channel is the lowest
+    value plus the chroma times ``6 |frac(hue + offset) - 1/2| - 1``, cut to [0, 1]. All of it is written without
+    comparisons, which would be slow one by one.
     """
     if len(planes) == 1:
         return list(planes)
@@ -105,7 +105,8 @@ def jitter(
     channel_axis: int,
 ) -> Tensor:
     """Cut to [0, 1] and apply the four adjustments, or some of them, in the given order."""
-    lean = isinstance(factors[0], Tensor) and not (image.requires_grad or any(f.requires_grad for f in factors))
+    tensors = [image, *(f for f in factors if isinstance(f, Tensor))]
+    lean = len(tensors) > 1 and not any(t.requires_grad for t in tensors)
     chosen = lean_cut if lean else cut
     planes: Planes = [chosen(plane) for plane in image.unbind(channel_axis)]
     for step in order:

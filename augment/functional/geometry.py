@@ -140,8 +140,8 @@ def window_to_frame(
 ) -> Tensor:  # (B, 3, 3)
     """Map a window to a whole output of (h, w).
 
-    Either the centres of the corner pixels meet (``align_corners``) or the edges do. An axis of one pixel, in the window
-    or in the output, has no two centres to meet, and its edges do.
+    Either the centres of the corner pixels meet (``align_corners``) or the edges do. An axis of one pixel, in the
+    window or in the output, has no two centres to meet, and its edges do.
     """
     x, y, width, height = window.unbind(1)
     entries: list[tuple[Tensor, Tensor]] = []

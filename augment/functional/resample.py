@@ -3,12 +3,15 @@
 A homography here maps output pixels to input pixels, in the order in which sampling asks for them.
 """
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+Number = float | Tensor
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 BORDERS = ("constant", "replicate", "symmetric")  # what the paddings are called where whole pixels are taken
@@ -22,15 +25,15 @@ def pixel_grid(h: int, w: int, like: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def positions(
-    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel; its last row is (0, 0, 1) unless projective
     h: int,
     w: int,
     projective: bool,
 ) -> Tensor:  # (B, 2, h, w), x and y
     """Map the pixels of an h by w output through a homography."""
     x, y = pixel_grid(h, w, matrix)
-    rows = matrix if projective else matrix[:, :2] / matrix[:, 2:, 2:]
-    a, b, c = (column[..., None, None] for column in rows.unbind(2))
+    rows = 3 if projective else 2
+    a, b, c = matrix[:, :rows].reshape(-1, rows, 3, 1, 1).unbind(2)
     mapped = a * x + (b * y + c)
     return mapped[:, :2] / mapped[:, 2:] if projective else mapped
 
@@ -111,7 +114,7 @@ def fold_index(index: Tensor, size: int, border: str) -> Tensor:
 
 def homography(
     image: Tensor,  # (B, C, H, W), floating, or any dtype with nearest
-    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel, or with other modes -> [-1, 1]: see ``normalised``
     h: int,
     w: int,
     mode: int,
@@ -120,10 +123,10 @@ def homography(
     projective: bool,
 ) -> Tensor:  # (B, C, h, w)
     """Warp an image by a homography for each row."""
+    position = positions(matrix, h, w, projective)
     if mode == MODES["nearest"]:
-        return sample_nearest(image, positions(matrix, h, w, projective), BORDERS[padding], fill)
-    grid = positions(normalised(matrix, image.shape[-2], image.shape[-1]), h, w, projective)
-    return sample_grid(image, grid, mode, padding, fill)
+        return sample_nearest(image, position, BORDERS[padding], fill)
+    return sample_grid(image, position, mode, padding, fill)
 
 
 def displacement(
@@ -146,7 +149,8 @@ def displacement(
 
 def separable(
     image: Tensor,  # (C, H, W), floating
-    matrix: Tensor,  # (3, 3), output pixel -> input pixel, without rotation, shear or perspective
+    x_map: tuple[Number, Number],  # factor and offset from output x to input x
+    y_map: tuple[Number, Number],
     h: int,
     w: int,
     padding: int,
@@ -154,54 +158,63 @@ def separable(
 ) -> Tensor:  # (C, h, w)
     """Resample linearly along x, then along y.
 
-    Each pass blends whole rows of memory, for which the pass along x turns the image. Outside there is a border of one
-    pixel of ``fill``, in which positions further away end.
+    Each pass blends whole rows of memory, for which the pass along x turns the image.
     """
     level = per_channel(fill, image) if any(fill) and not padding else None
+    x, y = (axis_taps(m, image.shape[axis], n, padding, image) for m, axis, n in ((x_map, 2, w), (y_map, 1, h)))
+    image = image[:, y.part, x.part].clone()
     image = image if level is None else image - level
-    matrix = matrix.to(image.dtype)
-    x_low, x_share, x_part = _axis_taps(
-        matrix[0, 0] / matrix[2, 2], matrix[0, 2] / matrix[2, 2], image.shape[2], w, padding
-    )
-    y_low, y_share, y_part = _axis_taps(
-        matrix[1, 1] / matrix[2, 2], matrix[1, 2] / matrix[2, 2], image.shape[1], h, padding
-    )
-    if padding == PADDINGS["zeros"]:
-        image = F.pad(image, [1, 2, 1, 2])
-    else:
-        image = F.pad(image[None], [0, 1, 0, 1], mode="replicate")[0]
-    turned = image[:, y_part, x_part].transpose(1, 2).contiguous()
-    turned = torch.lerp(turned.index_select(1, x_low), turned.index_select(1, x_low + 1), x_share)
-    image = turned.transpose(1, 2).contiguous()
-    image = torch.lerp(image.index_select(1, y_low), image.index_select(1, y_low + 1), y_share)
+    if any(x.missing + y.missing):
+        image = F.pad(image, [*x.missing, *y.missing])
+    for taps in (x, y):
+        image = image.transpose(1, 2).contiguous()
+        image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share)
     return image if level is None else image + level
 
 
-def _axis_taps(
-    scale: Tensor,  # ()
-    offset: Tensor,  # ()
-    size: int,
-    n: int,
-    padding: int,
-) -> tuple[Tensor, Tensor, slice]:
-    """Say where n output positions along an axis fall.
+class Taps(NamedTuple):
+    """Where output positions along an axis fall.
 
-    Returns:
-        The index (n,) of the pixel before each, the share (n, 1) of the one after, and the part of the bordered axis that
-        they need, on which the indices count.
+    Attributes:
+        before, after: indices (n,) of the pixels around each, counted in ``part``.
+        share: the share (n, 1) of the pixel after.
+        part: the part of the axis that is needed.
+        missing: how many zeros have to come before and after that part.
     """
-    position = torch.arange(n, dtype=scale.dtype, device=scale.device) * scale + offset
-    if padding == PADDINGS["zeros"]:
-        position = position.clamp(-1, size) + 1
-    elif padding == PADDINGS["border"]:
-        position = position.clamp(0, size - 1)
+
+    before: Tensor
+    after: Tensor
+    share: Tensor
+    part: slice
+    missing: tuple[int, int]
+
+
+def axis_taps(mapping: tuple[Number, Number], size: int, n: int, padding: int, like: Tensor) -> Taps:
+    """Say where n output positions fall on an axis of ``size`` pixels; a zero padding reaches one pixel out."""
+    factor, offset = mapping
+    ends = float(offset), float(offset) + float(factor) * (n - 1)
+    low, high = (0, size - 1) if padding else (-1, size)
+    if padding == PADDINGS["reflection"]:
+        first, last = low, high
+    else:  # the pixels needed, with room for rounding
+        first = min(max(math.floor(min(ends) - 1e-3), low), high)
+        last = max(min(math.floor(max(ends) + 1e-3) + 1, high), low)
+    if isinstance(factor, Tensor):
+        position = torch.arange(n, dtype=like.dtype, device=like.device) * factor + offset
     else:
-        folded = (position + 0.5).remainder(2 * size)
-        position = (torch.minimum(folded, 2 * size - folded) - 0.5).clamp(0, size - 1)
-    low = position.detach().floor()
-    index = low.long()
-    first, last = (int(v) for v in torch.aminmax(index))
-    return index - first, (position - low).unsqueeze(1), slice(first, last + 2)
+        position = torch.linspace(*ends, n, dtype=like.dtype, device=like.device)
+    if padding == PADDINGS["reflection"]:
+        position = (position + 0.5).remainder(2 * size)
+        position = torch.minimum(position, 2 * size - position) - 0.5
+    position = position.clamp(first, last) - first
+    before = position.long()
+    return Taps(
+        before,
+        (before + 1).clamp_(max=last - first),
+        (position - before).unsqueeze(1),
+        slice(max(first, 0), min(last, size - 1) + 1),
+        (max(-first, 0), max(last - (size - 1), 0)),
+    )
 
 
 def sample_field(

@@ -7,11 +7,11 @@ LEVELS = 256
 
 
 def levels(image: Tensor) -> Tensor:
-    """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded and cut."""
+    """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded, halves upwards, and cut."""
     if image.dtype == torch.uint8:
         return image.int()
     wide = image if image.dtype == torch.float64 else image.float()
-    return (wide * (LEVELS - 1)).round().int().clamp(0, LEVELS - 1)
+    return torch.add(wide.new_full((), 0.5), wide, alpha=LEVELS - 1).int().clamp_(0, LEVELS - 1)
 
 
 def equalize_table(
@@ -31,15 +31,20 @@ def equalize_table(
     return table.clamp(0, LEVELS - 1), step > 0
 
 
-def equalize_plane(
-    plane: Tensor,  # (H, W), uint8 0..255 or floating [0, 1]
+def equalize_row(
+    image: Tensor,  # (C, H, W), uint8 0..255 or floating [0, 1]
 ) -> Tensor:
-    """Flatten the histogram of one plane."""
-    level = levels(plane).flatten()
-    table, useful = equalize_table(level.bincount(minlength=LEVELS))
-    if not useful.item():
-        return plane
-    return _output(table, plane).index_select(0, level).view(plane.shape)
+    """Flatten the histogram of every channel, one by one."""
+    level = levels(image).flatten(1)
+    histogram = torch.stack([plane.bincount(minlength=LEVELS) for plane in level])
+    table, useful = equalize_table(histogram)
+    output = torch.empty_like(image, memory_format=torch.contiguous_format)
+    for c, (entries, fits) in enumerate(zip(_output(table, image), useful.flatten().tolist(), strict=True)):
+        if fits:
+            torch.index_select(entries, 0, level[c], out=output[c].view(-1))
+        else:
+            output[c] = image[c]
+    return output
 
 
 def equalize_batch(

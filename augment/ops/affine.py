@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..base import Flags, Geometric, Params
+from ..base import Flags, Params
 from ..functional import geometry
+from ..kinds import Geometric
 from ..sampling import Bounds, Draw, Range, check, numbers
 from ..warp import Homography
 from .arguments import PADDING, RESAMPLE, channel_values, choice

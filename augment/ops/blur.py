@@ -5,8 +5,9 @@ from typing import Any
 from torch import Tensor
 
 from .. import native
-from ..base import Flags, Intensity, Params
+from ..base import Flags, Params
 from ..functional import filters
+from ..kinds import Intensity
 from ..sampling import Bounds, Range
 from .arguments import choice, odd_pair
 
@@ -59,8 +60,8 @@ class RandomGaussianBlur(Intensity):
         least = [k // 2 + (border == "reflect") if border in ("reflect", "circular") else 1 for k in kernel]
         if input.shape[-2] < least[0] or input.shape[-1] < least[1]:
             raise ValueError(
-                f"RandomGaussianBlur: input: expected at least {tuple(least)} pixels for kernel_size {kernel} and border "
-                f"{border!r}, got {tuple(input.shape[-2:])}"
+                f"RandomGaussianBlur: input: expected at least {tuple(least)} pixels for kernel_size {kernel} and "
+                f"border {border!r}, got {tuple(input.shape[-2:])}"
             )
         weights = [filters.gaussian_weights(params["sigma"], k) for k in kernel]
         return native.separable_filter(input, weights[0], weights[1], border)

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..base import Flags, Intensity, Params
+from ..base import Flags, Params
 from ..functional import colour
 from ..functional.resample import per_channel
+from ..kinds import Intensity
 from ..sampling import Bounds, Draw, Range, check
 from .arguments import channel_values
 
@@ -100,8 +101,8 @@ class ColorJitter(Intensity):
         same_on_batch: share one draw among the rows.
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
-        order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that is
-            left out is not done. None draws an order for each call.
+        order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
+            is left out is not done. None draws an order for each call.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..base import Flags, Geometric, Params
+from ..base import Flags, Params
 from ..functional import geometry
+from ..kinds import Geometric
 from ..sampling import Bounds, Draw, Range, check
-from ..warp import Homography, Permutation, Rescale
+from ..warp import CenteredWindow, Homography, Permutation, Rescale
 from .arguments import RESAMPLE, channel_values, choice, pair
 
 Size = tuple[int, int]
@@ -63,8 +64,8 @@ class RandomCrop(Geometric):
         (B, C, H, W) to (B, C, h, w).
 
     Params:
-        src, dst: (B, 4, 2), corner pixels of the window in the padded image, and of the output. input_size, output_size:
-        (B, 2), padded. padding_size: (B, 4), left, right, top, bottom.
+        src, dst: (B, 4, 2), corner pixels of the window in the padded image, and of the output. input_size,
+        output_size: (B, 2), padded. padding_size: (B, 4), left, right, top, bottom.
 
     Raises:
         ValueError: if the window is larger than the padded image.
@@ -109,9 +110,10 @@ class RandomCrop(Geometric):
             lack_y, lack_x = self.size[0] - size[0], self.size[1] - size[1]
             left, right, top, bottom = max(left, lack_x), max(right, lack_x), max(top, lack_y), max(bottom, lack_y)
         if size[0] + top + bottom < self.size[0] or size[1] + left + right < self.size[1]:
+            padded = (size[0] + top + bottom, size[1] + left + right)
             raise ValueError(
-                f"RandomCrop: size: expected at most the padded image's {(size[0] + top + bottom, size[1] + left + right)}, "
-                f"got {self.size}; pad_if_needed=True adds what is missing"
+                f"RandomCrop: size: expected at most the padded image's {padded}, got {self.size}; "
+                "pad_if_needed=True adds what is missing"
             )
         return left, right, top, bottom
 
@@ -196,18 +198,16 @@ class CenterCrop(Geometric):
         src = geometry.rectangle(zero + (width - w) // 2, zero + (height - h) // 2, zero + w, zero + h)
         return windows(src, (height, width), self.size)
 
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
-        place = params["src"][:, 0].float()
-        matrix = geometry.translation(-place[:, 0], -place[:, 1], place[:, 0])
-        return Permutation(matrix, (input.shape[-2], input.shape[-1]), self.size)
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> CenteredWindow:
+        return CenteredWindow(params["batch_prob"], (input.shape[-2], input.shape[-1]), self.size)
 
 
 class RandomResizedCrop(Geometric):
     """Cut a window of random area and aspect, and resize it.
 
-    Ten windows are tried, and the first that fits is taken; if none does, the largest whose aspect is allowed (C. Szegedy
-    et al., "Going deeper with convolutions", 2015, in the form of torchvision). A row with a closed gate is the whole
-    frame, resized.
+    Ten windows are tried, and the first that fits is taken; if none does, the largest whose aspect is allowed
+    (C. Szegedy et al., "Going deeper with convolutions", 2015, in the form of torchvision). A row with a closed gate is
+    the whole frame, resized edge to edge.
 
     Args:
         size: (height, width) of the output, or one number for both.

@@ -5,8 +5,9 @@ from typing import Any
 from torch import Tensor
 
 from .. import native
-from ..base import Flags, Geometric, Params
+from ..base import Flags, Params
 from ..functional import filters, resample
+from ..kinds import Geometric
 from ..sampling import Draw
 from ..warp import Field
 from .arguments import PADDING, RESAMPLE, choice, odd_pair

@@ -5,8 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from ..base import Flags, Intensity, Params
+from ..base import Flags, Params
 from ..functional import resample
+from ..kinds import Intensity
 from ..sampling import Bounds, Draw, Range, check
 
 

@@ -2,8 +2,9 @@
 
 from torch import Tensor
 
-from ..base import Flags, Geometric, Params
+from ..base import Flags, Params
 from ..functional import geometry
+from ..kinds import Geometric
 from ..warp import Permutation
 
 

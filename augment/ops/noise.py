@@ -2,7 +2,8 @@
 
 from torch import Tensor
 
-from ..base import Flags, Intensity, Params
+from ..base import Flags, Params
+from ..kinds import Intensity
 from ..sampling import Draw
 
 

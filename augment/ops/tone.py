@@ -3,7 +3,8 @@
 from torch import Tensor
 
 from .. import native
-from ..base import Flags, Intensity, Params
+from ..base import Flags, Params
+from ..kinds import Intensity
 
 
 class RandomEqualize(Intensity):

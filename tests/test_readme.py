@@ -1,0 +1,56 @@
+"""What the README and CONTRIBUTING say is true."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
+
+
+def test_first_block_is_the_two_commands() -> None:
+    language, block = BLOCKS[0]
+    assert language == "bash"
+    assert block.splitlines() == [
+        'pip install ".[demo]" && python -m augment preview',
+        'pip install -e ".[test]" && KORNIA_TEST_OPTIMIZER=inductor pytest',
+    ]
+
+
+def test_table_of_ops_is_the_registry() -> None:
+    table = README.split("<!-- ops -->")[1].split("<!-- /ops -->")[0].strip()
+    command = [sys.executable, "-m", "augment", "list", "--markdown"]
+    assert table == subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_pipeline_example_runs(optimizer: str) -> None:
+    code = next(block for language, block in BLOCKS if language == "python")
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    images = torch.randint(0, 256, (2, 3, 240, 300), dtype=torch.uint8)
+    masks = torch.randint(0, 5, (2, 1, 240, 300))
+    names = {"images": images, "masks": masks, "boxes": torch.tensor([[[10.0, 20, 60, 80]]] * 2)}
+    exec(code, names)
+    assert names["image"].shape == (2, 3, 224, 224) and names["image"].dtype == torch.float32
+    assert names["mask"].shape == (2, 1, 224, 224) and set(names["mask"].unique().tolist()) <= set(range(5))
+    assert names["boxes"].shape == (2, 1, 4)
+
+
+def test_contributed_op_works() -> None:
+    from augment.base import Flags, Params
+    from augment.functional import colour
+    from augment.kinds import Intensity
+
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    names = {"torch": torch, "Tensor": torch.Tensor, "Params": Params, "Flags": Flags, "Intensity": Intensity}
+    exec(blocks[0], names)
+    colour.invert = names["invert"]
+    try:
+        exec(blocks[1], {**names, "colour": colour}, names)
+        image = torch.rand(2, 3, 4, 5)
+        assert torch.equal(names["RandomInvert"](p=1.0)(image), 1 - image)
+    finally:
+        del colour.invert
