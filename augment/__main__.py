@@ -85,12 +85,7 @@ def show_list(args: argparse.Namespace) -> int:
 
 def table() -> list[tuple[str, ...]]:
     """Give name, kind, constructor and first sentence of every op."""
-    return [(name, kind(op), signature(op), first_sentence(op.__doc__ or "")) for name, op in ops().items()]
-
-
-def kind(op: type) -> str:
-    """Give the name of the base class that an op is of."""
-    return next(base.__name__ for base in op.__mro__ if base.__module__ == "augment.base").lower()
+    return [(name, op.kind.__name__.lower(), signature(op), first_sentence(op.__doc__ or "")) for name, op in ops().items()]
 
 
 def signature(op: type) -> str:

@@ -184,9 +184,9 @@ class Augmentation(nn.Module):
         """Draw parameters or check those handed in, and give with them the gate (B,), None where all rows are open."""
         if params is None:
             params = self.forward_parameters(shape, generator, device)
-            return params, None if self.always_open else self.gate(params, shape[0])
-        self.check_params(params, shape)
-        return params, self.gate(params, shape[0])
+            return params, None if self.always_open else self.gate(params)
+        params = self.checked_params(params, shape, device)
+        return params, self.gate(params)
 
     def transform_image(
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
@@ -247,8 +247,8 @@ class Augmentation(nn.Module):
                 raise TypeError(f"{type(self).__name__}: unknown keyword {key!r}; expected one of {sorted(self.flags)}")
         return {**self.flags, **overrides} if overrides else self.flags
 
-    def check_params(self, params: Params, shape: Sequence[int]) -> None:
-        """Refuse parameters that lack a key, have a foreign one or belong to another batch."""
+    def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
+        """Refuse parameters that lack a key, have a foreign one or are another batch's; without a gate all apply."""
         name = type(self).__name__
         names = None if "generate_parameters" in self.overrides else self.param_names or tuple(self.ranges)
         if not isinstance(params, Mapping):
@@ -266,8 +266,11 @@ class Augmentation(nn.Module):
                     f"{name}: params[{key!r}]: expected {shape[0]} rows, as the image has; "
                     f"got shape {tuple(value.shape)}"
                 )
+        if "batch_prob" not in params:
+            params = {**params, "batch_prob": torch.ones(shape[0], device=device)}
         if names is not None:
-            self.validate(params, self.gate(params, shape[0]))
+            self.validate(params, self.gate(params))
+        return params
 
     # ---------------------------------------------------------------------------------------------------------- gate
 
@@ -276,12 +279,9 @@ class Augmentation(nn.Module):
         """Whether no draw can close the gate."""
         return not isinstance(self.p, Tensor) and self.p == 1 and self.p_batch == 1
 
-    def gate(self, params: Params, rows: int) -> Tensor:
-        """Give the rows (B,) bool that the parameters of a call say to change; all, where they do not say."""
-        if "batch_prob" in params:
-            return params["batch_prob"] > 0.5
-        device = next((v.device for v in params.values()), None)
-        return torch.ones(rows, dtype=torch.bool, device=device)
+    def gate(self, params: Params) -> Tensor:
+        """Give the rows (B,) bool that the parameters of a call say to change."""
+        return params["batch_prob"] > 0.5
 
     def row(self, params: Params, gate: Tensor | None, i: int) -> tuple[Params, Tensor | None]:
         """Give the parameters and the gate of one row, as a batch of one."""

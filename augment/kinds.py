@@ -110,7 +110,7 @@ class Geometric(Augmentation, kind=True):
         shape = self._input_shape if params is None else None
         params = self._params if params is None else params
         reference = self.reference(params, shape)
-        return self.gated_warp(reference, params, self._last_flags, self.gate(params, len(reference)))
+        return self.gated_warp(reference, params, self._last_flags, self.gate(params))
 
     def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
         """Give a stand-in without memory for the image that parameters were drawn for."""

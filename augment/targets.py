@@ -181,9 +181,8 @@ def transform(
 def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
     """Lead all targets of a call back through one op."""
     warp = op.last_warp(params).inverse()
-    rows = len(op.reference(params))
-    check_batch(targets, rows, None)
-    gate = op.gate(params, rows)
+    check_batch(targets, len(op.reference(params)), None)
+    gate = op.gate(params)
 
     def moved(target: Target) -> Value:
         key, value, chosen = target.key, target.value, options.get(target.key, {})

@@ -149,9 +149,11 @@ def test_bad_values(key: str, value: Any, error: type[Exception], message: str) 
 def test_bad_calls() -> None:
     image, mask = sample()[:2]
     container = K.AugmentationSequential(K.RandomHorizontalFlip(), K.RandomAffine(9.0), data_keys=["image", "mask"])
-    for values in ((image,), (image, mask, mask), ()):
+    for values in ((image,), (image, mask, mask)):
         with pytest.raises(ValueError, match="args: expected one value for each of data_keys"):
             container(*values)
+    with pytest.raises(TypeError, match="input"):
+        container()
     with pytest.raises(ValueError, match="before"):
         container.inverse(image, mask)
     with pytest.raises(TypeError, match="generatr"):

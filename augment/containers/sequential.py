@@ -78,6 +78,7 @@ class AugmentationSequential(nn.Sequential):
 
     def forward(
         self,
+        input: Value,
         *args: Value,
         params: Sequence[ParamItem] | None = None,
         data_keys: Sequence[Any] | None = None,
@@ -86,8 +87,9 @@ class AugmentationSequential(nn.Sequential):
         """Augment a sample.
 
         Args:
-            *args: one value for each data key, or one dict, whose entries are known by their names (``mask``, or
+            input: the value of the first data key, or one dict, whose entries are known by their names (``mask``, or
                 ``mask_left``); others are handed through.
+            *args: the values of the other data keys.
             params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call.
             data_keys: the keys of this call.
             generator: where to draw from in this call (eager only; set ``container.generator`` for compiled calls).
@@ -95,6 +97,7 @@ class AugmentationSequential(nn.Sequential):
         Returns:
             The one value; a list of values; or a new dict with the same keys.
         """
+        args = (input, *args)
         targets = self._targets(args, data_keys)
         handed_in = params is not None
         if params is None:
@@ -144,9 +147,9 @@ class AugmentationSequential(nn.Sequential):
     ) -> list[Target]:
         shape, device = self._shape(targets, params)
         if handed_in:
-            op.check_params(params, shape)
+            params = op.checked_params(params, shape, device)
             tg.check_batch(targets, shape[0], None)
-        gate = op.gate(params, shape[0]) if handed_in or not op.always_open else None
+        gate = op.gate(params) if handed_in or not op.always_open else None
         flags = tg.flags_for(op, options)
         with torch.autocast(device.type, enabled=False):
             moved = tg.transform(op, targets, params, gate, flags, options)

@@ -192,7 +192,8 @@ class Taps(NamedTuple):
 def axis_taps(mapping: tuple[Number, Number], size: int, n: int, padding: int, like: Tensor) -> Taps:
     """Say where n output positions fall on an axis of ``size`` pixels; a zero padding reaches one pixel out."""
     factor, offset = mapping
-    ends = float(offset), float(offset) + float(factor) * (n - 1)
+    slope, start = (float(v.detach()) if isinstance(v, Tensor) else v for v in mapping)
+    ends = start, start + slope * (n - 1)
     low, high = (0, size - 1) if padding else (-1, size)
     if padding == PADDINGS["reflection"]:
         first, last = low, high

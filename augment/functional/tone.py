@@ -7,7 +7,7 @@ LEVELS = 256
 
 
 def levels(image: Tensor) -> Tensor:
-    """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded, halves upwards, and cut."""
+    """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded and cut."""
     if image.dtype == torch.uint8:
         return image.int()
     wide = image if image.dtype == torch.float64 else image.float()

@@ -83,7 +83,7 @@ class RandomElasticTransform(Geometric):
         lost = 1 if flags["align_corners"] else 0
         alpha_x, alpha_y = flags["alpha"]
         reach = resample.per_channel([alpha_x * (width - lost) / 2, alpha_y * (height - lost) / 2], noise)
-        gate = self.gate(params, len(noise))
+        gate = self.gate(params)
         field = native.smooth_field(noise, along_y, along_x, gate) * reach
         return Field(field, (height, width))
 

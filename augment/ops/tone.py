@@ -27,4 +27,4 @@ class RandomEqualize(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.equalize(input, self.gate(params, len(input)))
+        return native.equalize(input, self.gate(params))
