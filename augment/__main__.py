@@ -85,7 +85,9 @@ def show_list(args: argparse.Namespace) -> int:
 
 def table() -> list[tuple[str, ...]]:
     """Give name, kind, constructor and first sentence of every op."""
-    return [(name, op.kind.__name__.lower(), signature(op), first_sentence(op.__doc__ or "")) for name, op in ops().items()]
+    return [
+        (name, op.kind.__name__.lower(), signature(op), first_sentence(op.__doc__ or "")) for name, op in ops().items()
+    ]
 
 
 def signature(op: type) -> str:

@@ -13,6 +13,7 @@ from .functional import colour, filters, resample, tone
 from .opaque import define, load, rowwise, store
 
 Rows = list[list[float]]
+Out = Tensor | None
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
@@ -40,12 +41,13 @@ def _warp_row(
     padding: int,
     fill: list[float],
     projective: bool,
+    out: Out = None,
 ) -> Tensor:
     aligned = m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
     if aligned and mode == resample.MODES["bilinear"]:
         entries = matrices if matrices.requires_grad else m
         x_map, y_map = (entries[0][0], entries[0][2]), (entries[1][1], entries[1][2])
-        return resample.separable(image, x_map, y_map, h, w, padding, fill)
+        return resample.separable(image, x_map, y_map, h, w, padding, fill, out)
     # sampling jumps about, which is slow in memory that was not read in order before
     return resample.homography(image.clone()[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
 
@@ -87,13 +89,18 @@ def warp_homography(
 # -------------------------------------------------------------------------------------------------------- permutation
 
 
-def _permute_row(image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border: str, fill: list[float]) -> Tensor:
+def _permute_row(
+    image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border: str, fill: list[float], out: Out = None
+) -> Tensor:
     (a, b, c), (d, e, f), _ = ([round(v) for v in row] for row in m)
     if b:
         image, a, c, e, f = image.transpose(1, 2), d, f, b, c
     x, part_x, flip_x = _overlap(a, c, image.shape[2], w)
     y, part_y, flip_y = _overlap(e, f, image.shape[1], h)
     part = image[:, part_y, part_x]
+    if flip_y and not flip_x and out is not None and part.shape == out.shape:
+        # whole rows of memory are copied faster than flip turns them
+        return torch.index_select(part, 1, torch.arange(h - 1, -1, -1, device=image.device), out=out)
     flips = [axis for axis, flip in ((1, flip_y), (2, flip_x)) if flip]
     part = part.flip(flips) if flips else part
     if part.shape[1:] == (h, w):
@@ -137,7 +144,9 @@ def permute(
 # ------------------------------------------------------------------------------------------------------- displacement
 
 
-def _displace_row(image: Tensor, field: Tensor, _: None, mode: int, padding: int, fill: list[float]) -> Tensor:
+def _displace_row(
+    image: Tensor, field: Tensor, _: None, mode: int, padding: int, fill: list[float], out: Out = None
+) -> Tensor:
     return resample.displacement(image.clone()[None], field[None], mode, padding, fill)[0]
 
 
@@ -224,7 +233,9 @@ def follow_field(
 # ------------------------------------------------------------------------------------------------------------- filter
 
 
-def _filter_row(image: Tensor, weights: Tensor, numbers: list[float], rows: int, border: str) -> Tensor:
+def _filter_row(
+    image: Tensor, weights: Tensor, numbers: list[float], rows: int, border: str, out: Out = None
+) -> Tensor:
     taps = weights.unbind() if weights.requires_grad else numbers
     return filters.separable_filter(image, taps[:rows], taps[rows:], border)
 
@@ -254,9 +265,13 @@ def separable_filter(
 # ------------------------------------------------------------------------------------------------------------- jitter
 
 
-def _jitter_row(image: Tensor, params: Tensor, numbers: list[float]) -> Tensor:
+def _jitter_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = None) -> Tensor:
     factors = params[:4].unbind() if params.requires_grad else numbers[:4]
-    return colour.jitter(image, factors, [round(step) for step in numbers[4:]], channel_axis=0)
+    order = [round(step) for step in numbers[4:]]
+    if out is not None:
+        colour.jitter(image.unbind(0), factors, order, out.unbind(0))
+        return out
+    return torch.stack(tuple(colour.jitter(image.unbind(0), factors, order)))
 
 
 def _is_neutral(image: Tensor, params: Tensor, numbers: Rows) -> list[bool]:
@@ -283,8 +298,8 @@ def colour_jitter(
 # ----------------------------------------------------------------------------------------------------------- equalize
 
 
-def _equalize_row(image: Tensor, gate: Tensor, _: float) -> Tensor:
-    return tone.equalize_row(image.detach())
+def _equalize_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
+    return tone.equalize_row(image.detach(), out)
 
 
 _equalize = rowwise("equalize", "", _equalize_row, lambda image, gate, numbers: [not g for g in numbers], raw=True)

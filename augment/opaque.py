@@ -41,8 +41,9 @@ def rowwise(
     Args:
         name: name of the op.
         config: schema of the static arguments, such as ``"int mode, float[] fill"``.
-        row: ``(image (C, H, W), params[i], numbers[i], *config) -> (C, h, w)``, made of differentiable torch functions.
-            Its image is in the working dtype: float64 for float64, float32 for everything else.
+        row: ``(image (C, H, W), params[i], numbers[i], *config, out=None) -> (C, h, w)``, made of differentiable torch
+            functions. Its image is in the working dtype: float64 for float64, else float32. Where there is an ``out``,
+            nothing is differentiated, and the row may write into it and give it back.
         unchanged: ``(image, params, numbers, *config)`` to a bool for each row, whether it comes out as it went in.
         size: ``(image, params, *config) -> (h, w)``, the output's size.
         raw: hand the row over in its own dtype.
@@ -63,10 +64,11 @@ def rowwise(
         for out, source, p, v, copied in zip(output, image, params, values, same, strict=True):
             if copied:
                 out.copy_(source)
-            elif raw:
-                out.copy_(row(source, p, v, *config))
-            else:
-                out.copy_(store(row(load(source, unit), p, v, *config), image.dtype, unit))
+                continue
+            work = source if raw else load(source, unit)
+            result = row(work, p, v, *config, out=out if out.dtype == work.dtype else None)
+            if result is not out:
+                out.copy_(store(result, image.dtype, unit))
         return output
 
     def backward_fake(

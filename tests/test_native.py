@@ -119,7 +119,7 @@ def test_jitter_on_rows_is_that_on_the_batch() -> None:
         rows = native.colour_jitter(image, FACTORS, order)
         assert_close(rows, colour.jitter_any_order(image, FACTORS, order), atol=1e-5, rtol=0)
         planes = [f.view(-1, 1, 1) for f in FACTORS.unbind(1)]
-        assert_close(rows, colour.jitter(image, planes, order.tolist(), 1), atol=1e-5, rtol=0)
+        assert_close(rows, torch.stack(colour.jitter(image.unbind(1), planes, order.tolist()), 1), atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])

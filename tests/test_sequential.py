@@ -235,6 +235,7 @@ def test_replay() -> None:
     for replayed in (params, loaded, pickle.loads(pickle.dumps(params))):
         assert same(container(*values, params=replayed), output)
         assert same(nest()(*values, params=replayed), output)
+    assert params[2].data["forward_input_shape"].tolist() == [B, 3, 10, 12]  # drawn for what comes out before
     drawn = call_seeded(container.forward_parameters, values[0].shape)
     assert same(container(*values, params=drawn), call_seeded(container, *values))
     # without an image the size comes from a mask, or from params

@@ -49,10 +49,14 @@ def classes(library: Any) -> dict[str, type[nn.Module]]:
             return torch.roll(input, 1, -1)
 
     class Shift(library.GeometricAugmentationBase2D):
-        """Shift right by a whole number of pixels, sampled by the matrix that is handed over."""
+        """Shift right, sampled by the matrix that is handed over, and in the mode that the flags say."""
+
+        def __init__(self, **kwargs: Any) -> None:
+            super().__init__(**kwargs)
+            self.flags = {"resample": "bilinear"}
 
         def generate_parameters(self, batch_shape):
-            return {"shift": torch.randint(1, 4, (batch_shape[0],)).float()}
+            return {"shift": torch.rand(batch_shape[0]) * 3}
 
         def compute_transformation(self, input, params, flags):
             matrix = self.identity_matrix(input)
@@ -63,7 +67,8 @@ def classes(library: Any) -> dict[str, type[nn.Module]]:
             theta = self.identity_matrix(input)[:, :2].to(input)
             theta[:, 0, 2] = -transform[:, 0, 2].to(input) * 2 / input.shape[-1]
             grid = F.affine_grid(theta, list(input.shape), align_corners=False)
-            return F.grid_sample(input, grid, mode=flags.get("mode", "nearest"), align_corners=False)
+            mode = getattr(flags["resample"], "name", flags["resample"]).lower()  # kornia has an enum for masks
+            return F.grid_sample(input, grid, mode=mode, align_corners=False)
 
     return {cls.__name__: cls for cls in (Gamma, Invert, Roll, Shift)}
 
@@ -164,16 +169,12 @@ def test_values() -> None:
     assert ((op._params["gamma"] >= 0.5) & (op._params["gamma"] <= 2)).all()
     assert_close(OURS["Invert"](p=1.0)(image), 1 - image)
     assert torch.equal(OURS["Roll"](p=1.0)(image), image.roll(1, -1))
-    op = OURS["Shift"](p=1.0)
-    output = op(image)
-    for i, by in enumerate(op._params["shift"].int().tolist()):
-        assert_close(output[i], shifted(image[i], by))
-    op = Sideways(p=1.0)
-    params = {**op.forward_parameters(image.shape), "shift": torch.tensor([1.0, 2.5, 0.0])}
-    output = op(image, params=params)
-    assert_close(output[0], shifted(image[0], 1))
-    assert_close(output[1], (shifted(image[1], 2) + shifted(image[1], 3)) / 2)
-    assert torch.equal(output[2], image[2])
+    for op in (OURS["Shift"](p=1.0), Sideways(p=1.0)):
+        params = {**op.forward_parameters(image.shape), "shift": torch.tensor([1.0, 2.5, 0.0])}
+        output = op(image, params=params)
+        assert_close(output[0], shifted(image[0], 1))
+        assert_close(output[1], (shifted(image[1], 2) + shifted(image[1], 3)) / 2)
+        assert_close(output[2], image[2])
 
 
 # --------------------------------------------------------------------------------------------------------- containers
@@ -187,7 +188,7 @@ def test_labels_follow(name: str, dtype: torch.dtype) -> None:
     container = K.AugmentationSequential(op, data_keys=["image", "mask", "mask", "keypoints", "bbox_xyxy"])
     image = torch.zeros(8, 1, H, W)
     image[..., 4:7, 5:9] = 1
-    mask = image.to(dtype)
+    mask = torch.where(image > 0, 2**40 + 3 if dtype == torch.int64 else 1, 0).to(dtype)
     points, box = torch.tensor([[[6.0, 5.0]]]).expand(8, 1, 2), torch.tensor([[[5.0, 4.0, 9.0, 7.0]]]).expand(8, 1, 4)
     _, moved, rows, at, edges = container(image, mask, list(mask), points, box)
     by = op._params.get("shift", torch.ones(8)) * op._params["batch_prob"] * (name in GEOMETRIC)

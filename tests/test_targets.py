@@ -188,8 +188,7 @@ def test_soft_masks_by_override(resample: str) -> None:
 @each
 def test_inverse(case: Case) -> None:
     op = case(p=0.5, **SMALLER)
-    keys = ["image", "keypoints", "bbox", "bbox_xyxy"]
-    container = K.AugmentationSequential(op, data_keys=keys)
+    container = K.AugmentationSequential(op, data_keys=["image", "keypoints", "bbox", "bbox_xyxy"])
     x, y = grid(*SIZE)
     smooth = (0.5 + 0.5 * (2 * math.pi * x / 40).cos() * (2 * math.pi * y / 40).sin()).float()
     image, ones = smooth.expand(4, 1, *SIZE), torch.ones(4, 1, *SIZE)
@@ -307,6 +306,8 @@ def test_deformations_move_points_as_arithmetic_says() -> None:
     shift = 1.5 * torch.sin(2 * math.pi * points[..., 1] / 12)
     expected = torch.stack([points[..., 0] - shift, points[..., 1]], -1)
     assert_close(field.points(points), expected, atol=1e-4, rtol=0)
+    bulge = wave(1.5, 12.0, 1, (20, 30)).boxes(torch.tensor([[[10.0, 0.5, 20.0, 6.5]]] * 2))  # y from 0 to P / 2
+    assert_close(bulge, torch.tensor([[[8.5, 0.5, 20.0, 6.5]]] * 2), atol=1e-4, rtol=0)
     steep = wave(2.2, 20.0, 0, (30, 40))  # a slope of 2 pi 2.2 / 20 = 0.69
     points = torch.rand(2, 50, 2) * torch.tensor([30.0, 29.0]) + torch.tensor([5.0, 0.0])
     moved = steep.points(points)

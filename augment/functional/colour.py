@@ -7,18 +7,21 @@ from torch import Tensor
 
 Factor = float | Tensor
 Planes = Sequence[Tensor]
-Cut = Callable[[Tensor], Tensor]
+Outs = Sequence[Tensor | None]
+Cut = Callable[..., Tensor]
+
+FRESH = (None, None, None)  # results go to memory of their own
 
 LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
 
 
-def cut(plane: Tensor) -> Tensor:
+def cut(plane: Tensor, out: Tensor | None = None) -> Tensor:
     """Cut to [0, 1]."""
-    return plane.clamp(0, 1)
+    return torch.clamp(plane, 0, 1, out=out)
 
 
-def lean_cut(plane: Tensor) -> Tensor:
+def lean_cut(plane: Tensor, out: Tensor | None = None) -> Tensor:
     """Cut to [0, 1] by two relus, whose compiled code is half as long: each bound of a clamp also passes NaN on.
 
     It rounds once, and unlike a clamp it has no gradient at 0 and 1 themselves.
@@ -26,9 +29,9 @@ def lean_cut(plane: Tensor) -> Tensor:
     return (1 - (1 - plane).relu()).relu()
 
 
-def plus(base: Tensor, plane: Tensor, factor: Factor) -> Tensor:
+def plus(base: Tensor, plane: Tensor, factor: Factor, out: Tensor | None = None) -> Tensor:
     """Give ``base + plane * factor``, in one pass where the factor is a number."""
-    return base + plane * factor if isinstance(factor, Tensor) else torch.add(base, plane, alpha=factor)
+    return base + plane * factor if isinstance(factor, Tensor) else torch.add(base, plane, alpha=factor, out=out)
 
 
 def gray(
@@ -47,51 +50,82 @@ def luma(planes: Planes) -> Tensor:
     return gray(planes, LUMA if len(planes) == 3 else [1 / len(planes)] * len(planes))
 
 
-def scale_brightness(planes: Planes, factor: Factor, cut: Cut = cut) -> list[Tensor]:
+def scale_brightness(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
     """Multiply, and cut to [0, 1]."""
-    return [cut(plane * factor) for plane in planes]
+    return [cut(torch.mul(p, factor, out=o), out=o) for p, o in zip(planes, outs, strict=False)]
 
 
-def blend_contrast(planes: Planes, factor: Factor, cut: Cut = cut) -> list[Tensor]:
+def blend_contrast(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
     """Move away from the mean luma of the image (factor > 1) or towards it, and cut to [0, 1]."""
-    offset = luma(planes).mean((-2, -1), keepdim=True) * (1 - factor)
-    return [cut(plus(offset, plane, factor)) for plane in planes]
+    offset = luma([plane.mean((-2, -1), keepdim=True) for plane in planes]) * (1 - factor)
+    return _blend(planes, offset, factor, cut, outs)
 
 
-def blend_saturation(planes: Planes, factor: Factor, cut: Cut = cut) -> list[Tensor]:
+def blend_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
     """Move every pixel away from its luma (factor > 1) or towards it, and cut to [0, 1]."""
     if len(planes) == 1:
         return list(planes)
-    offset = luma(planes) * (1 - factor)
-    return [cut(plus(offset, plane, factor)) for plane in planes]
+    return _blend(planes, luma(planes) * (1 - factor), factor, cut, outs)
 
 
-def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut) -> list[Tensor]:
-    """Turn the hue of the HSV hexagon model; value and chroma stay.
+def _blend(planes: Planes, offset: Tensor, factor: Factor, cut: Cut, outs: Outs) -> list[Tensor]:
+    return [cut(plus(offset, p, factor, out=o), out=o) for p, o in zip(planes, outs, strict=False)]
 
-    HSV (A. R. Smith, "Color gamut transform pairs", SIGGRAPH 1978) is never built: with every channel scaled to [0, 1]
-    between the lowest and the highest, the hue in turns follows from which channel is 1; and a channel is the lowest
-    value plus the chroma times ``6 |frac(hue + offset) - 1/2| - 1``, cut to [0, 1]. All of it is written without
-    comparisons, which would be slow one by one.
+
+def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
+    """Turn the hue of the HSV hexagon model (A. R. Smith, "Color gamut transform pairs", SIGGRAPH 1978).
+
+    Value and chroma stay, and HSV is never built. Both ways do without comparisons, which would be slow one by one.
     """
     if len(planes) == 1:
         return list(planes)
     r, g, b = planes
     low = torch.minimum(torch.minimum(r, g), b)
     chroma = torch.maximum(torch.maximum(r, g), b) - low
+    above = [plane - low for plane in planes]
+    if isinstance(turns, Tensor):
+        return _turned_by_angle(above, low, chroma, turns, cut)
+    return _turned_by_sextants(above, low, chroma, turns, outs)
+
+
+def _turned_by_angle(above: Planes, low: Tensor, chroma: Tensor, turns: Tensor, cut: Cut) -> list[Tensor]:
+    """Find the hue from which channel is the highest, and each channel from the turned hue.
+
+    A channel is the lowest value plus the chroma times ``6 |frac(hue + offset) - 1/2| - 1``, cut to [0, 1].
+    """
     limits = torch.finfo(
         low.dtype
     )  # the highest channel shall reach 1 in spite of rounding, and gray divide by no zero
     per_chroma = (1 + 4 * limits.eps) / (chroma + limits.tiny**0.5)
-    r, g, b = ((plane - low) * per_chroma for plane in planes)
+    r, g, b = (plane * per_chroma for plane in above)
     sextant = r - g + 4
     sextant = torch.addcmul(sextant, g.floor(), b - r + 2 - sextant)
     sextant = torch.addcmul(sextant, r.floor(), g - b - sextant)
     turned = []
     for offset in (1, 5 / 3, 4 / 3):  # a whole turn more, so that frac sees no negative numbers
         phase = (sextant * (1 / 6) + (turns + offset)).frac()
-        share = cut((phase - 0.5).abs() * 6 - 1)
-        turned.append(torch.addcmul(low, chroma, share))
+        turned.append(torch.addcmul(low, chroma, cut((phase - 0.5).abs() * 6 - 1)))
+    return turned
+
+
+def _turned_by_sextants(above: Planes, low: Tensor, chroma: Tensor, turns: float, outs: Outs) -> list[Tensor]:
+    """Permute the channels for every third of a turn, and let them rise and fall for the rest, at most a sextant.
+
+    While the hue moves on by a part of a sextant, a channel falls once the next one is within that part of the top, and
+    rises as long as the next one is within it of the bottom and the one before is up.
+    """
+    thirds = round(turns * 3)
+    part = turns * 6 - 2 * thirds
+    step = 1 if part >= 0 else -1
+    reach = chroma * abs(part)
+    rest = chroma - reach
+    turned = []
+    for i, out in enumerate(outs[:3]):
+        c = i - thirds
+        channel, following, before = above[c % 3], above[(c + step) % 3], above[(c - step) % 3]
+        kept = (channel - (following - rest).relu_()).relu_()
+        gained = torch.minimum(before, (reach - following).relu_())
+        turned.append(torch.add(torch.minimum(kept + gained, chroma), low, out=out))
     return turned
 
 
@@ -99,19 +133,19 @@ STEPS = (scale_brightness, blend_contrast, blend_saturation, rotate_hue)
 
 
 def jitter(
-    image: Tensor,  # (B, C, H, W) or (C, H, W), C 1 or 3
+    planes: Planes,  # 1 or 3 planes (..., H, W)
     factors: Sequence[Factor],  # brightness, contrast, saturation, and hue in turns; tensors broadcast over planes
     order: Sequence[int],
-    channel_axis: int,
-) -> Tensor:
+    outs: Outs = FRESH,  # planes to write over, in which all steps then work
+) -> Planes:
     """Cut to [0, 1] and apply the four adjustments, or some of them, in the given order."""
-    tensors = [image, *(f for f in factors if isinstance(f, Tensor))]
-    lean = len(tensors) > 1 and not any(t.requires_grad for t in tensors)
+    tensors = [f for f in factors if isinstance(f, Tensor)]
+    lean = bool(tensors) and not any(t.requires_grad for t in (*planes, *tensors))
     chosen = lean_cut if lean else cut
-    planes: Planes = [chosen(plane) for plane in image.unbind(channel_axis)]
+    planes = [chosen(p, out=o) for p, o in zip(planes, outs, strict=False)]
     for step in order:
-        planes = STEPS[step](planes, factors[step], chosen)
-    return torch.stack(tuple(planes), channel_axis)
+        planes = STEPS[step](planes, factors[step], chosen, outs)
+    return planes
 
 
 def jitter_any_order(

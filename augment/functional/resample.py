@@ -155,6 +155,7 @@ def separable(
     w: int,
     padding: int,
     fill: Sequence[float],
+    out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (C, h, w)
     """Resample linearly along x, then along y.
 
@@ -166,10 +167,10 @@ def separable(
     image = image if level is None else image - level
     if any(x.missing + y.missing):
         image = F.pad(image, [*x.missing, *y.missing])
-    for taps in (x, y):
+    for taps, into in ((x, None), (y, out)):
         image = image.transpose(1, 2).contiguous()
-        image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share)
-    return image if level is None else image + level
+        image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
+    return image if level is None else torch.add(image, level, out=out)
 
 
 class Taps(NamedTuple):

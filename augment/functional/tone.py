@@ -33,12 +33,13 @@ def equalize_table(
 
 def equalize_row(
     image: Tensor,  # (C, H, W), uint8 0..255 or floating [0, 1]
+    out: Tensor | None = None,  # where to write
 ) -> Tensor:
     """Flatten the histogram of every channel, one by one."""
     level = levels(image).flatten(1)
     histogram = torch.stack([plane.bincount(minlength=LEVELS) for plane in level])
     table, useful = equalize_table(histogram)
-    output = torch.empty_like(image, memory_format=torch.contiguous_format)
+    output = torch.empty_like(image, memory_format=torch.contiguous_format) if out is None else out
     for c, (entries, fits) in enumerate(zip(_output(table, image), useful.flatten().tolist(), strict=True)):
         if fits:
             torch.index_select(entries, 0, level[c], out=output[c].view(-1))

@@ -163,7 +163,8 @@ class ColorJitter(Intensity):
         factors = [params[name] for name in self.param_names[:4]]
         if self.order is None:
             return native.colour_jitter(input, torch.stack(factors, 1), params["order"])
-        return colour.jitter(input, [f.view(-1, 1, 1) for f in factors], self.order, channel_axis=1)
+        planes = colour.jitter(input.unbind(1), [f.view(-1, 1, 1) for f in factors], self.order)
+        return torch.stack(tuple(planes), 1)
 
 
 class Normalize(Intensity):
