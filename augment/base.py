@@ -94,7 +94,7 @@ class Augmentation(nn.Module):
 
     def generate_parameters(self, batch_shape: Sequence[int]) -> Params:
         """Draw the parameters of a batch, without the gate. Subclasses may override it as in kornia."""
-        return self.sample(self._draw(batch_shape, torch.get_default_device(), self._stream))
+        return self.sample(self._draw(batch_shape, torch.get_default_device(), self._stream, ()))
 
     def validate(self, params: Params, gate: Tensor) -> None:
         """Check parameter values of the open rows with ``check``; by default, that they lie in their domains."""
@@ -150,6 +150,7 @@ class Augmentation(nn.Module):
         batch_shape: Sequence[int],
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
+        after: Sequence[Tensor] = (),
     ) -> Params:
         """Draw everything that is random in a call.
 
@@ -157,13 +158,14 @@ class Augmentation(nn.Module):
             batch_shape: (B, C, H, W) of the batch.
             generator: where to draw from; None for ``op.generator`` or the device's own.
             device: where the parameters shall be.
+            after: tensors that were drawn before, which a compiled draw shall come after.
 
         Returns:
             The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
         """
         if not isinstance(device, torch.device):
             device = torch.get_default_device() if device is None else torch.device(device)
-        draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator))
+        draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
         if "generate_parameters" in self.overrides:
             params = {k: v.to(device) for k, v in (self.generate_parameters(batch_shape) or {}).items()}
         else:
@@ -299,10 +301,11 @@ class Augmentation(nn.Module):
             safe[name] = torch.where(rows, params[name], value)
         return safe
 
-    def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None) -> Draw:
+    def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None, after: Sequence[Tensor]) -> Draw:
         by_row = isinstance(self.p, Tensor) or 0 < self.p < 1
         by_batch = 0 < self.p_batch < 1
-        draw = Draw(shape, device, by_row + by_batch + (self.columns or len(self.ranges)), stream, self.same_on_batch)
+        columns = by_row + by_batch + (self.columns or len(self.ranges))
+        draw = Draw(shape, device, columns, stream, self.same_on_batch, after)
         gate = draw.gate
         if by_row:
             p = self.p.to(device) if isinstance(self.p, Tensor) else self.p

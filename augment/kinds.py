@@ -10,6 +10,16 @@ from .base import Augmentation, Flags, Params
 from .opaque import load, store
 from .warp import Homography, Warp
 
+EXACT_IN_FLOAT32 = (
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+)
+
 
 class Intensity(Augmentation, kind=True):
     """Base class of the ops that change values and move nothing.
@@ -94,7 +104,9 @@ class Geometric(Augmentation, kind=True):
         if "apply_transform" not in self.overrides:
             return warp.mask(mask, **{"padding_mode": flags.get("padding_mode", "zeros"), **options})
         nearest = {**flags, "resample": "nearest", **options}
-        output = self.apply_transform(mask.double(), params, nearest, warp.matrix)
+        exact = mask.dtype in EXACT_IN_FLOAT32
+        work, matrix = (mask.float(), warp.matrix.float()) if exact else (mask.double(), warp.matrix.double())
+        output = self.apply_transform(work, params, nearest, matrix)
         output = output if mask.is_floating_point() else output.round()
         return self.select(gate, output.to(mask.dtype), mask)
 
@@ -103,14 +115,14 @@ class Geometric(Augmentation, kind=True):
         """The matrix (B, 3, 3) of the last call from input pixels to output pixels; None before the first."""
         return None if self._input_shape is None else self.last_warp().matrix
 
-    def last_warp(self, params: Params | None = None) -> Warp:
+    def last_warp(self, params: Params | None = None, flags: Flags | None = None) -> Warp:
         """Give the warp of the last call, or of the call that drew ``params``."""
         if params is None and self._input_shape is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
         shape = self._input_shape if params is None else None
         params = self._params if params is None else params
         reference = self.reference(params, shape)
-        return self.gated_warp(reference, params, self._last_flags, self.gate(params))
+        return self.gated_warp(reference, params, self._last_flags if flags is None else flags, self.gate(params))
 
     def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
         """Give a stand-in without memory for the image that parameters were drawn for."""
@@ -125,9 +137,9 @@ class Geometric(Augmentation, kind=True):
             params: the parameters of the call; None for the last one.
             **overrides: values for entries of ``op.flags``.
         """
-        flags = self.override_flags(overrides)
+        flags = {**self._last_flags, **self.override_flags(overrides)} if overrides else self._last_flags
         batch = self.as_batch(input)
-        warp = self.last_warp(params).inverse()
+        warp = self.last_warp(params, flags).inverse()
         if "inverse_transform" in self.overrides:
             output = self.inverse_transform(load(batch, True), flags, warp.matrix, warp.size)
             output = store(output, batch.dtype, unit=True)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .functional import colour, filters, resample, tone
-from .opaque import define, load, rowwise, store
+from .opaque import LIBRARY, define, load, rowwise, store
 
 Rows = list[list[float]]
 Out = Tensor | None
@@ -215,6 +215,7 @@ _follow_op = define(
     _follow,
     lambda field, points, iterations: torch.empty_like(points),
 )
+torch.library.register_autograd("augment::follow_field", lambda ctx, gradient: (None, gradient, None), lib=LIBRARY)
 
 
 def follow_field(
@@ -227,7 +228,7 @@ def follow_field(
     The error shrinks by the field's steepest slope each time: under a slope of 0.8 it ends below 0.1 % of the first.
     The gradient is that of a constant shift.
     """
-    return points + (_follow_op(field.detach(), points.detach(), iterations) - points.detach())
+    return _follow_op(field, points, iterations)
 
 
 # ------------------------------------------------------------------------------------------------------------- filter

@@ -47,15 +47,19 @@ def _generator(stream: int, device: torch.device) -> torch.Generator | None:
     return generator
 
 
-def _uniform(shape: Sequence[int], device: torch.device, stream: int) -> Tensor:
+def _uniform(shape: Sequence[int], device: torch.device, stream: int, after: Sequence[Tensor]) -> Tensor:
     return torch.rand(shape, device=device, generator=_generator(stream, device))
 
 
-def _normal_noise(gate: Tensor, shape: Sequence[int], mean: float, std: float, stream: int) -> Tensor:
+def _normal_noise(
+    gate: Tensor, shape: Sequence[int], mean: float, std: float, stream: int, after: Sequence[Tensor]
+) -> Tensor:
     return _noise(gate, shape, lambda row, generator: row.normal_(mean, std, generator=generator), stream)
 
 
-def _uniform_noise(gate: Tensor, shape: Sequence[int], low: float, high: float, stream: int) -> Tensor:
+def _uniform_noise(
+    gate: Tensor, shape: Sequence[int], low: float, high: float, stream: int, after: Sequence[Tensor]
+) -> Tensor:
     return _noise(gate, shape, lambda row, generator: row.uniform_(low, high, generator=generator), stream)
 
 
@@ -75,21 +79,21 @@ def _noise_fake(gate: Tensor, shape: Sequence[int], *_: Any) -> Tensor:
 _RANDOM = (torch.Tag.nondeterministic_seeded,)
 uniform = define(
     "uniform",
-    "(SymInt[] shape, Device device, int stream) -> Tensor",
+    "(SymInt[] shape, Device device, int stream, Tensor[] after) -> Tensor",
     _uniform,
-    lambda shape, device, stream: torch.empty(shape, device=device),
+    lambda shape, device, stream, after: torch.empty(shape, device=device),
     tags=_RANDOM,
 )
 normal_noise = define(
     "normal_noise",
-    "(Tensor gate, SymInt[] shape, float mean, float std, int stream) -> Tensor",
+    "(Tensor gate, SymInt[] shape, float mean, float std, int stream, Tensor[] after) -> Tensor",
     _normal_noise,
     _noise_fake,
     tags=_RANDOM,
 )
 uniform_noise = define(
     "uniform_noise",
-    "(Tensor gate, SymInt[] shape, float low, float high, int stream) -> Tensor",
+    "(Tensor gate, SymInt[] shape, float low, float high, int stream, Tensor[] after) -> Tensor",
     _uniform_noise,
     _noise_fake,
     tags=_RANDOM,
@@ -105,6 +109,8 @@ class Draw:
         columns: how many uniforms a row needs.
         stream: the generator to draw from; None is the default one of the device.
         same: draw one row and share it.
+        after: tensors that were drawn before. To depend on them keeps the compiler from putting this draw first, which
+            would give the two each other's numbers.
 
     Attributes:
         u: uniforms in [0, 1), (B, columns).
@@ -112,15 +118,26 @@ class Draw:
     """
 
     def __init__(
-        self, shape: Sequence[int], device: torch.device, columns: int, stream: Stream | None, same: bool
+        self,
+        shape: Sequence[int],
+        device: torch.device,
+        columns: int,
+        stream: Stream | None,
+        same: bool,
+        after: Sequence[Tensor],
     ) -> None:
         self.shape = shape
         self.device = device
         self.source = stream  # keeps the number valid
         self.stream = 0 if stream is None else stream.number
         self.same = same
+        self.drawn = list(after)
         rows = min(1, shape[0]) if same else shape[0]
-        self.u = uniform([rows, columns], device, self.stream).expand(shape[0], columns)
+        if columns:
+            self.drawn.append(uniform([rows, columns], device, self.stream, self.drawn))
+            self.u = self.drawn[-1].expand(shape[0], columns)
+        else:
+            self.u = torch.empty(shape[0], 0, device=device)
         self.gate = torch.ones(shape[0], dtype=torch.bool, device=device)
 
     def normal(self, shape: Sequence[int], mean: float, std: float) -> Tensor:
@@ -132,9 +149,9 @@ class Draw:
         return self._rows(uniform_noise, shape, low, high)
 
     def _rows(self, draw: Any, shape: Sequence[int], *bounds: float) -> Tensor:
-        if not self.same:
-            return draw(self.gate, shape, *bounds, self.stream)
-        return draw(torch.ones_like(self.gate[:1]), shape, *bounds, self.stream).expand(self.shape[0], *shape)
+        gate = torch.ones_like(self.gate[:1]) if self.same else self.gate
+        self.drawn.append(draw(gate, shape, *bounds, self.stream, self.drawn))
+        return self.drawn[-1].expand(self.shape[0], *shape)
 
 
 class Range:

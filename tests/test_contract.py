@@ -9,6 +9,8 @@ import torch
 from helpers import CASES, SAME_SHAPE, SIZE, Case, call_seeded, picture, with_gate
 from torch.testing import assert_close
 
+import augment as K
+
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
@@ -199,6 +201,11 @@ def test_uint8(case: Case) -> None:
     assert output.dtype == torch.uint8
     levels = (expected * 255).clamp(0, 255)
     assert (output - levels).abs().max() <= 0.5 + 1e-2  # one rounding, and no other error
+
+
+def test_uint8_fill_is_rounded() -> None:
+    corner = K.RandomCrop((6, 6), padding=1, fill=0.999)(torch.zeros(8, 1, 6, 6, dtype=torch.uint8))
+    assert set(corner.unique().tolist()) == {0, 255}  # 0.999 * 255 = 254.745
 
 
 @each(CASES)

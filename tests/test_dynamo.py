@@ -108,6 +108,19 @@ def test_twelve_ops_fifty_calls(optimizer: str) -> None:
     assert graphs() == len(chosen)
 
 
+@pytest.mark.parametrize("noise", [True, False])
+def test_draws_of_a_container_keep_their_order(noise: bool, optimizer: str) -> None:
+    ops = [case(p=0.5) for case in cases(variants=False) if case.op.__name__.startswith("Random")]
+    ops = [op for op in ops if noise or not op.param_names or "noise" not in op.param_names[0]]
+    container = K.AugmentationSequential(*ops, K.ColorJitter(0.1, 0.1, 0.1, 0.1, p=1.0))
+    image = picture(4, size=(40, 50))
+    call_seeded(torch.compile(container, fullgraph=True, backend=optimizer), image)
+    params = container._params
+    call_seeded(container, image)
+    for got, expected in zip(params, container._params, strict=True):
+        assert_params_close(got.data, expected.data)
+
+
 def test_runtime_checks_are_kept_when_compiled(optimizer: str) -> None:
     image = picture(4)
     op = K.RandomBrightness((0.8, 1.2), p=1.0)

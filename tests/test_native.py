@@ -58,9 +58,9 @@ def test_opcheck_others() -> None:
     device = torch.device("cpu")
     gate = GATE > 0
     names = ("test_schema", "test_faketensor")
-    torch.library.opcheck(sampling.uniform, ([3, 2], device, 0), test_utils=names)
-    torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0), test_utils=names)
-    torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0), test_utils=names)
+    torch.library.opcheck(sampling.uniform, ([3, 2], device, 0, []), test_utils=names)
+    torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
+    torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
     along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
     torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
     torch.library.opcheck(torch.ops.augment.follow_field.default, (FIELD, torch.rand(B, 4, 2) * 15, 5))

@@ -22,6 +22,16 @@ class ParamItem(NamedTuple):
     data: Any
 
 
+torch.serialization.add_safe_globals([ParamItem])
+
+
+def drawn(data: Any) -> list[Tensor]:
+    """Give all tensors of the parameters of a child but the shapes."""
+    if isinstance(data, dict):
+        return [value.detach() for name, value in data.items() if name != "forward_input_shape"]
+    return [] if data is None else [value for item in data for value in drawn(item.data)]
+
+
 class AugmentationSequential(nn.Sequential):
     """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
 
@@ -110,14 +120,17 @@ class AugmentationSequential(nn.Sequential):
         batch_shape: Sequence[int],
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
+        after: Sequence[Tensor] = (),
     ) -> list[ParamItem]:
-        """Draw the parameters of all children for a batch (B, C, H, W)."""
+        """Draw the parameters of all children for a batch (B, C, H, W), one after the other."""
         items = []
         for name, child in self.named_children():
-            known = isinstance(child, (Augmentation, AugmentationSequential))
-            items.append(ParamItem(name, child.forward_parameters(batch_shape, generator, device) if known else None))
-            if known:
+            data = None
+            if isinstance(child, (Augmentation, AugmentationSequential)):
+                data = child.forward_parameters(batch_shape, generator, device, after)
+                after = [*after, *drawn(data)]
                 batch_shape = (*batch_shape[:-2], *child.output_size((batch_shape[-2], batch_shape[-1])))
+            items.append(ParamItem(name, data))
         return items
 
     def output_size(self, size: tuple[int, int]) -> tuple[int, int]:

@@ -16,17 +16,17 @@ LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
 
 
-def cut(plane: Tensor, out: Tensor | None = None) -> Tensor:
-    """Cut to [0, 1]."""
-    return torch.clamp(plane, 0, 1, out=out)
+def cut(plane: Tensor, top: Factor = 1, out: Tensor | None = None) -> Tensor:
+    """Cut to [0, top]."""
+    return torch.clamp(plane, 0, top, out=out) if not isinstance(top, Tensor) else plane.clamp(min=0).minimum(top)
 
 
-def lean_cut(plane: Tensor, out: Tensor | None = None) -> Tensor:
-    """Cut to [0, 1] by two relus, whose compiled code is half as long: each bound of a clamp also passes NaN on.
+def lean_cut(plane: Tensor, top: Factor = 1, out: Tensor | None = None) -> Tensor:
+    """Cut to [0, top] by two relus, whose compiled code is half as long: each bound of a clamp also passes NaN on.
 
-    It rounds once, and unlike a clamp it has no gradient at 0 and 1 themselves.
+    It rounds once, and unlike a clamp it has no gradient at the bounds themselves.
     """
-    return (1 - (1 - plane).relu()).relu()
+    return (top - (top - plane).relu()).relu()
 
 
 def plus(base: Tensor, plane: Tensor, factor: Factor, out: Tensor | None = None) -> Tensor:
@@ -51,8 +51,9 @@ def luma(planes: Planes) -> Tensor:
 
 
 def scale_brightness(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
-    """Multiply, and cut to [0, 1]."""
-    return [cut(torch.mul(p, factor, out=o), out=o) for p, o in zip(planes, outs, strict=False)]
+    """Cut to [0, 1], multiply, and cut again, at once: the product of what was above 1 is above the factor."""
+    top = factor.clamp(max=1) if isinstance(factor, Tensor) else min(factor, 1.0)
+    return [cut(torch.mul(p, factor, out=o), top, out=o) for p, o in zip(planes, outs, strict=False)]
 
 
 def blend_contrast(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
@@ -142,7 +143,8 @@ def jitter(
     tensors = [f for f in factors if isinstance(f, Tensor)]
     lean = bool(tensors) and not any(t.requires_grad for t in (*planes, *tensors))
     chosen = lean_cut if lean else cut
-    planes = [chosen(p, out=o) for p, o in zip(planes, outs, strict=False)]
+    if not order or order[0] != BRIGHTNESS:  # which cuts what it gets
+        planes = [chosen(p, out=o) for p, o in zip(planes, outs, strict=False)]
     for step in order:
         planes = STEPS[step](planes, factors[step], chosen, outs)
     return planes

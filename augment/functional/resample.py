@@ -65,6 +65,8 @@ def sample_grid(
 
 def per_channel(values: Sequence[float], like: Tensor) -> Tensor:
     """Give one value, or one a channel, as (1 or C, 1, 1) in the dtype and on the device of ``like``."""
+    if not like.is_floating_point():
+        values = [round(value) for value in values]
     entries = [torch.full((1, 1), value, dtype=like.dtype, device=like.device) for value in values]
     return torch.stack(entries)
 

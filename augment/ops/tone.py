@@ -10,7 +10,8 @@ from ..kinds import Intensity
 class RandomEqualize(Intensity):
     """Flatten the histogram of every channel in 256 levels, as ``PIL.ImageOps.equalize`` does.
 
-    Values outside [0, 1] count as its ends. The gradient of an equalised row is zero.
+    Values outside [0, 1] count as its ends; a channel with nothing to equalise stays as it is. The gradient of an
+    equalised row is zero.
 
     Args:
         same_on_batch: change all rows or none.
