@@ -31,7 +31,7 @@ def rowwise(
     size: Callable[..., Sequence[int]] = lambda image, params, *config: image.shape[-2:],
     raw: bool = False,
     unit: bool = False,
-    numbers: bool = True,
+    read: Callable[..., list[Any]] = lambda image, params, *config: params.tolist(),
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
 
@@ -41,25 +41,21 @@ def rowwise(
     Args:
         name: name of the op.
         config: schema of the static arguments, such as ``"int mode, float[] fill"``.
-        row: ``(image (C, H, W), params[i], numbers[i], *config, out=None) -> (C, h, w)``, made of differentiable torch
+        row: ``(image (C, H, W), params[i], values[i], *config, out=None) -> (C, h, w)``, made of differentiable torch
             functions. Its image is in the working dtype: float64 for float64, else float32. Where there is an ``out``,
             nothing is differentiated, and the row may write into it and give it back.
-        unchanged: ``(image, params, numbers, *config)`` to a bool for each row, whether it comes out as it went in.
+        unchanged: ``(image, params, values, *config)`` to a bool for each row, whether it comes out as it went in.
         size: ``(image, params, *config) -> (h, w)``, the output's size.
         raw: hand the row over in its own dtype.
-        numbers: whether params are few enough to be read as Python numbers, which nested lists give to ``row`` and
-            ``unchanged``; otherwise these get None.
         unit: bring a uint8 row to [0, 1] and back; otherwise it is worked on as 0..255.
+        read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
     """
 
     def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         return image.new_empty((*image.shape[:2], *size(image, params, *config)))
 
-    def read(params: Tensor) -> list[Any]:
-        return params.tolist() if numbers else [None] * len(params)
-
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        output, values = output_like(image, params, *config), read(params)
+        output, values = output_like(image, params, *config), read(image, params, *config)
         same = unchanged(image, params, values, *config)
         for out, source, p, v, copied in zip(output, image, params, values, same, strict=True):
             if copied:
@@ -78,7 +74,7 @@ def rowwise(
 
     def backward(gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any) -> tuple[Tensor, Tensor]:
         grad_image, grad_params = image.new_zeros(image.shape), params.new_zeros(params.shape)
-        values = read(params)
+        values = read(image, params, *config)
         for i, same in enumerate(unchanged(image, params, values, *config)):
             if same:
                 grad_image[i] = gradient[i]

@@ -3,7 +3,6 @@
 A homography here maps output pixels to input pixels, in the order in which sampling asks for them.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-Number = float | Tensor
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 BORDERS = ("constant", "replicate", "symmetric")  # what the paddings are called where whole pixels are taken
@@ -149,32 +147,6 @@ def displacement(
     return sample_grid(image, torch.stack([grid_x, grid_y], 1), mode, padding, fill)
 
 
-def separable(
-    image: Tensor,  # (C, H, W), floating
-    x_map: tuple[Number, Number],  # factor and offset from output x to input x
-    y_map: tuple[Number, Number],
-    h: int,
-    w: int,
-    padding: int,
-    fill: Sequence[float],
-    out: Tensor | None = None,  # where to write
-) -> Tensor:  # (C, h, w)
-    """Resample linearly along x, then along y.
-
-    Each pass blends whole rows of memory, for which the pass along x turns the image.
-    """
-    level = per_channel(fill, image) if any(fill) and not padding else None
-    x, y = (axis_taps(m, image.shape[axis], n, padding, image) for m, axis, n in ((x_map, 2, w), (y_map, 1, h)))
-    image = image[:, y.part, x.part].clone()
-    image = image if level is None else image - level
-    if any(x.missing + y.missing):
-        image = F.pad(image, [*x.missing, *y.missing])
-    for taps, into in ((x, None), (y, out)):
-        image = image.transpose(1, 2).contiguous()
-        image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
-    return image if level is None else torch.add(image, level, out=out)
-
-
 class Taps(NamedTuple):
     """Where output positions along an axis fall.
 
@@ -192,33 +164,57 @@ class Taps(NamedTuple):
     missing: tuple[int, int]
 
 
-def axis_taps(mapping: tuple[Number, Number], size: int, n: int, padding: int, like: Tensor) -> Taps:
-    """Say where n output positions fall on an axis of ``size`` pixels; a zero padding reaches one pixel out."""
-    factor, offset = mapping
-    slope, start = (float(v.detach()) if isinstance(v, Tensor) else v for v in mapping)
-    ends = start, start + slope * (n - 1)
-    low, high = (0, size - 1) if padding else (-1, size)
-    if padding == PADDINGS["reflection"]:
-        first, last = low, high
-    else:  # the pixels needed, with room for rounding
-        first = min(max(math.floor(min(ends) - 1e-3), low), high)
-        last = max(min(math.floor(max(ends) + 1e-3) + 1, high), low)
-    if isinstance(factor, Tensor):
-        position = torch.arange(n, dtype=like.dtype, device=like.device) * factor + offset
-    else:
-        position = torch.linspace(*ends, n, dtype=like.dtype, device=like.device)
+def axis_taps(
+    factor: Tensor,  # (B,)
+    offset: Tensor,  # (B,)
+    size: int,
+    n: int,
+    padding: int,
+) -> list[Taps]:
+    """Say for each row where n output positions fall on an axis of ``size`` pixels.
+
+    A position t of the output takes ``factor * t + offset``; a zero padding reaches one pixel out.
+    """
+    grid = torch.arange(n, dtype=factor.dtype, device=factor.device)
+    position = torch.addcmul(offset.unsqueeze(1), factor.unsqueeze(1), grid)
     if padding == PADDINGS["reflection"]:
         position = (position + 0.5).remainder(2 * size)
         position = torch.minimum(position, 2 * size - position) - 0.5
-    position = position.clamp(first, last) - first
-    before = position.long()
-    return Taps(
-        before,
-        (before + 1).clamp_(max=last - first),
-        (position - before).unsqueeze(1),
-        slice(max(first, 0), min(last, size - 1) + 1),
-        (max(-first, 0), max(last - (size - 1), 0)),
-    )
+    low, high = (0, size - 1) if padding else (-1, size)
+    position = position.clamp_(low, high)
+    floor = position.floor()
+    index = floor.long()
+    first, last = index.amin(1), (index.amax(1) + 1).clamp_(max=high)
+    before = index - first.unsqueeze(1)
+    after = torch.minimum(before + 1, (last - first).unsqueeze(1))
+    share = (position - floor).unsqueeze(2)
+    return [
+        Taps(b, a, s, slice(max(f, 0), min(t, size - 1) + 1), (max(-f, 0), max(t - (size - 1), 0)))
+        for b, a, s, f, t in zip(before, after, share, first.tolist(), last.tolist(), strict=True)
+    ]
+
+
+def separable(
+    image: Tensor,  # (C, H, W), floating
+    x: Taps,
+    y: Taps,
+    padding: int,
+    fill: Sequence[float],
+    out: Tensor | None = None,  # where to write
+) -> Tensor:  # (C, h, w)
+    """Resample linearly along x, then along y.
+
+    Each pass blends whole rows of memory, for which the pass along x turns the image.
+    """
+    level = per_channel(fill, image) if any(fill) and not padding else None
+    image = image[:, y.part, x.part].clone()
+    image = image if level is None else image - level
+    if any(x.missing + y.missing):
+        image = F.pad(image, [*x.missing, *y.missing])
+    for taps, into in ((x, None), (y, out)):
+        image = image.transpose(1, 2).contiguous()
+        image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
+    return image if level is None else torch.add(image, level, out=out)
 
 
 def sample_field(
