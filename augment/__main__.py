@@ -68,7 +68,7 @@ def preview(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name not in PACKAGES:
             raise
-        return complain(f'preview needs {PACKAGES[error.name]}, which is not installed: pip install "augment[demo]"')
+        return complain(f'preview needs {PACKAGES[error.name]}, which is not installed: pip install ".[demo]"')
 
 
 def complain(message: str) -> int:

@@ -18,7 +18,13 @@ from .warp import Warp
 Params = dict[str, Tensor]
 Flags = dict[str, Any]
 
-HOOKS = ("generate_parameters", "compute_transformation", "apply_transform", "inverse_transform")
+HOOKS = (
+    "generate_parameters",
+    "compute_transformation",
+    "apply_transform",
+    "apply_transform_mask",
+    "inverse_transform",
+)
 RESERVED = ("batch_prob", "forward_input_shape")
 
 
@@ -35,11 +41,13 @@ class Augmentation(nn.Module):
         rank: spatial dimensions of an image.
         param_names: the parameters that ``sample`` gives; empty where they are those of ``self.ranges``.
         shared_params: those among them that hold for the whole batch.
+        param_shapes: the shape of a row of those that are not one number a row; None where it is an image.
         neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
         own_dtype: see ``Intensity``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
         kind: the base class that says what the op changes.
         overrides: the hooks that the op has of its own, compared with its kind.
+        own: whether the op is this package's, and leaves its inputs alone.
         flags: configuration that a call may override by keyword.
         ranges: what ``sample`` draws from.
     """
@@ -47,11 +55,13 @@ class Augmentation(nn.Module):
     rank: ClassVar[int] = 2
     param_names: ClassVar[Sequence[str]] = ()
     shared_params: ClassVar[Sequence[str]] = ()
+    param_shapes: ClassVar[Mapping[str, tuple[int, ...] | None]] = {}
     neutral: ClassVar[Mapping[str, float]] = {}
     own_dtype: bool = False
     columns: int = 0
     overrides: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[type[nn.Module]]
+    own: ClassVar[bool] = True
 
     def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -64,6 +74,7 @@ class Augmentation(nn.Module):
             cls.forward = forward
         if kind:
             cls.kind = cls
+        cls.own = cls.__module__.startswith(f"{__package__}.")
         cls.overrides = frozenset(
             hook for hook in HOOKS if getattr(cls, hook, None) is not getattr(cls.kind, hook, None)
         )
@@ -73,15 +84,20 @@ class Augmentation(nn.Module):
     ) -> None:
         super().__init__()
         for name, value in (("p", p), ("p_batch", p_batch)):
-            if not 0 <= float(value) <= 1:
+            if isinstance(value, bool) or not isinstance(value, int | float | Tensor):
+                raise TypeError(f"{name}: expected a probability in [0, 1], got {value!r}")
+            if isinstance(value, Tensor) and value.numel() != 1 or not 0 <= float(value) <= 1:
                 raise ValueError(f"{name}: expected a probability in [0, 1], got {value!r}")
         self.p = p
         self.p_batch = p_batch
         self.same_on_batch = same_on_batch
         self.keepdim = keepdim
         self.flags: Flags = {}
-        self.ranges: dict[str, Range] = {}
+        self.ranges = {}
+        self.device, self.dtype = torch.device("cpu"), torch.get_default_dtype()  # what kornia's subclasses draw with
+        self._param_generator: nn.Module | None = None
         self._stream: Stream | None = None
+        self._own_stream: Stream | None = None
         self._params: Params = {}
         self._input_shape: tuple[int, ...] | None = None
         self._last_flags: Flags = self.flags
@@ -167,7 +183,9 @@ class Augmentation(nn.Module):
             device = torch.get_default_device() if device is None else torch.device(device)
         draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
         if "generate_parameters" in self.overrides:
-            params = {k: v.to(device) for k, v in (self.generate_parameters(batch_shape) or {}).items()}
+            params = _on(self.generate_parameters(batch_shape), device)
+        elif self._param_generator is not None:  # one of kornia's
+            params = _on(self._param_generator(batch_shape, self.same_on_batch), device)
         else:
             params = self.sample(draw)
         params["batch_prob"] = draw.gate.float()
@@ -218,6 +236,8 @@ class Augmentation(nn.Module):
 
     def record(self, params: Params, shape: Sequence[int], flags: Flags) -> None:
         """Remember a call, for replay and ``transform_matrix``."""
+        if any(bounds.learns for bounds in self.ranges.values()):  # what is kept shall not keep the graph
+            params = {name: value.detach() for name, value in params.items()}
         self._params = params
         self._input_shape = tuple(shape)
         self._last_flags = flags
@@ -240,6 +260,8 @@ class Augmentation(nn.Module):
                 f"{name}: input: expected {self.rank} to {most} dimensions, up to (B, C, H, W); "
                 f"got shape {tuple(input.shape)}"
             )
+        if 0 in input.shape[-self.rank :] or (input.ndim > self.rank and input.shape[-self.rank - 1] == 0):
+            raise ValueError(f"{name}: input: expected at least one channel and one pixel, got {tuple(input.shape)}")
         return input[(None,) * (most - input.ndim)]
 
     def override_flags(self, overrides: Mapping[str, Any]) -> Flags:
@@ -252,7 +274,8 @@ class Augmentation(nn.Module):
     def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
         """Refuse parameters that lack a key, have a foreign one or are another batch's; without a gate all apply."""
         name = type(self).__name__
-        names = None if "generate_parameters" in self.overrides else self.param_names or tuple(self.ranges)
+        drawn_elsewhere = "generate_parameters" in self.overrides or self._param_generator is not None
+        names = None if drawn_elsewhere else self.param_names or tuple(self.ranges)
         if not isinstance(params, Mapping):
             raise TypeError(f"{name}: params: expected a dict of tensors, got {type(params).__name__}")
         if names is not None:
@@ -263,10 +286,23 @@ class Augmentation(nn.Module):
         for key, value in params.items():
             if not isinstance(value, Tensor):
                 raise TypeError(f"{name}: params[{key!r}]: expected a tensor, got {type(value).__name__}")
-            if key in (*(names or ()), "batch_prob") and key not in self.shared_params and value.shape[:1] != shape[:1]:
+            if key not in (*(names or ()), "batch_prob"):
+                continue
+            if value.device.type != device.type:
+                raise ValueError(f"{name}: params[{key!r}]: expected on {device}, as the image is; got {value.device}")
+            if value.is_complex() or (value.dtype == torch.bool and key != "batch_prob"):
+                raise TypeError(f"{name}: params[{key!r}]: expected real numbers, got {value.dtype}")
+            if key in self.shared_params:
+                continue
+            if value.shape[:1] != shape[:1]:
                 raise ValueError(
                     f"{name}: params[{key!r}]: expected {shape[0]} rows, as the image has; "
                     f"got shape {tuple(value.shape)}"
+                )
+            tail = self.param_shapes.get(key, ())
+            if tail is not None and tuple(value.shape[1:]) != tail:
+                raise ValueError(
+                    f"{name}: params[{key!r}]: expected shape {(shape[0], *tail)}, got {tuple(value.shape)}"
                 )
         if "batch_prob" not in params:
             params = {**params, "batch_prob": torch.ones(shape[0], device=device)}
@@ -284,6 +320,10 @@ class Augmentation(nn.Module):
     def gate(self, params: Params) -> Tensor:
         """Give the rows (B,) bool that the parameters of a call say to change."""
         return params["batch_prob"] > 0.5
+
+    def guarded(self, work: Tensor, input: Tensor) -> Tensor:
+        """Copy what a user's class is given, if it is the input itself, for it may be written over."""
+        return work.clone() if work is input and not self.own else work
 
     def row(self, params: Params, gate: Tensor | None, i: int) -> tuple[Params, Tensor | None]:
         """Give the parameters and the gate of one row, as a batch of one."""
@@ -328,16 +368,32 @@ class Augmentation(nn.Module):
 
     @generator.setter
     def generator(self, generator: torch.Generator | None) -> None:
-        self._stream = None if generator is None else Stream(generator)
+        if generator is None:
+            self._stream = None
+            return
+        if self._own_stream is None:
+            self._own_stream = Stream(generator)
+        self._own_stream.replace(generator)  # under the same number, so that nothing is compiled anew
+        self._stream = self._own_stream
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """What ``sample`` draws from, by name."""
+        return self._ranges
+
+    @ranges.setter
+    def ranges(self, ranges: dict[str, Range]) -> None:
+        self._ranges = ranges
+        for name, bounds in ranges.items():
+            if isinstance(bounds.bounds, nn.Parameter):
+                self.register_parameter(f"{name}_bounds", bounds.bounds)
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Augmentation":
         super()._apply(fn, recurse)
         if isinstance(self.p, Tensor):
             self.p = fn(self.p)
         for bounds in self.ranges.values():
-            if isinstance(bounds.bounds, nn.Parameter):
-                bounds.bounds.data = fn(bounds.bounds.data)
-            elif isinstance(bounds.bounds, Tensor):
+            if isinstance(bounds.bounds, Tensor) and not isinstance(bounds.bounds, nn.Parameter):
                 bounds.bounds = fn(bounds.bounds)
         return self
 
@@ -346,6 +402,10 @@ class Augmentation(nn.Module):
         fields |= {name: repr(value) for name, value in self.flags.items()}
         fields |= {name: repr(getattr(self, name)) for name in ("p", "p_batch", "same_on_batch", "keepdim")}
         return ", ".join(f"{name}={value}" for name, value in fields.items())
+
+
+def _on(params: Params | None, device: torch.device) -> Params:
+    return {k: v.to(device) if isinstance(v, Tensor) else v for k, v in (params or {}).items()}
 
 
 Augmentation.kind = Augmentation

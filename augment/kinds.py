@@ -1,12 +1,15 @@
 """The kinds of ops: intensity ops, which change values, and geometric ops, which move pixels and labels."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from enum import Enum
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from .arguments import PADDING, RESAMPLE, channel_values, choice
 from .base import Augmentation, Flags, Params
+from .functional.filters import BORDERS
 from .opaque import load, store
 from .warp import Homography, Warp
 
@@ -38,7 +41,7 @@ class Intensity(Augmentation, kind=True):
         params = self.neutralise(params, gate)
         if self.own_dtype:
             return self.apply_transform(image, params, flags)
-        work = load(image, unit=True)
+        work = self.guarded(load(image, unit=True), image)
         matrix = (
             self.compute_transformation(work, params, flags) if "compute_transformation" in self.overrides else None
         )
@@ -68,8 +71,6 @@ class Geometric(Augmentation, kind=True):
     compute the image by its own ``apply_transform``.
     """
 
-    projective: ClassVar[bool] = True
-
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Warp:
         """Give the warp of a call from the parameters and the shape of the input (B, C, H, W)."""
         if "compute_transformation" not in self.overrides:
@@ -94,19 +95,22 @@ class Geometric(Augmentation, kind=True):
         warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
         if "apply_transform" not in self.overrides:
             return warp.image(image, **sampling(flags, image))
-        output = store(self.apply_transform(load(image, True), params, flags, warp.matrix), image.dtype, unit=True)
+        work = self.guarded(load(image, unit=True), image)
+        output = store(self.apply_transform(work, params, flags, warp.matrix), image.dtype, unit=True)
         return self.select(gate, output, image)
 
     def transform_mask(
         self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags
     ) -> Tensor:
         warp = self.gated_warp(mask, params, flags, gate) if warp is None else warp
-        if "apply_transform" not in self.overrides:
+        if not {"apply_transform", "apply_transform_mask"} & self.overrides:
             return warp.mask(mask, **{"padding_mode": flags.get("padding_mode", "zeros"), **options})
-        nearest = {**flags, "resample": "nearest", **options}
+        mode = flags.get("resample")
+        nearest = {**flags, "resample": type(mode)["NEAREST"] if isinstance(mode, Enum) else "nearest", **options}
         exact = mask.dtype in EXACT_IN_FLOAT32
         work, matrix = (mask.float(), warp.matrix.float()) if exact else (mask.double(), warp.matrix.double())
-        output = self.apply_transform(work, params, nearest, matrix)
+        apply = self.apply_transform_mask if "apply_transform_mask" in self.overrides else self.apply_transform
+        output = apply(self.guarded(work, mask), params, nearest, matrix)
         output = output if mask.is_floating_point() else output.round()
         return self.select(gate, output.to(mask.dtype), mask)
 
@@ -119,8 +123,14 @@ class Geometric(Augmentation, kind=True):
         """Give the warp of the last call, or of the call that drew ``params``."""
         if params is None and self._input_shape is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
-        shape = self._input_shape if params is None else None
+        last = params is None or params is self._params
+        shape = self._input_shape if last else None
         params = self._params if params is None else params
+        if not last and "forward_input_shape" not in params:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name}: params: expected those of a call, with 'forward_input_shape'; got {list(params)}"
+            )
         reference = self.reference(params, shape)
         return self.gated_warp(reference, params, self._last_flags if flags is None else flags, self.gate(params))
 
@@ -140,6 +150,12 @@ class Geometric(Augmentation, kind=True):
         flags = {**self._last_flags, **self.override_flags(overrides)} if overrides else self._last_flags
         batch = self.as_batch(input)
         warp = self.last_warp(params, flags).inverse()
+        rows = len((self._params if params is None else params)["batch_prob"])
+        if (len(batch), batch.shape[-2], batch.shape[-1]) != (rows, *warp.input_size):
+            raise ValueError(
+                f"{type(self).__name__}: input: expected {rows} rows of the size {warp.input_size} that came out, "
+                f"got shape {tuple(input.shape)}"
+            )
         if "inverse_transform" in self.overrides:
             output = self.inverse_transform(load(batch, True), flags, warp.matrix, warp.size)
             output = store(output, batch.dtype, unit=True)
@@ -156,10 +172,16 @@ class Geometric(Augmentation, kind=True):
 
 def sampling(flags: Flags, image: Tensor) -> Flags:
     """Give the arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
-    args = {name: flags[name] for name in ("resample", "padding_mode") if name in flags}
+    args: Flags = {}
+    if "resample" in flags:
+        args["resample"] = choice(flags["resample"], "resample", RESAMPLE)
+    if "padding_mode" in flags:
+        args["padding_mode"] = choice(flags["padding_mode"], "padding_mode", (*PADDING[:3], *BORDERS))
     if flags.get("fill") is not None:
-        unit = 255 if image.dtype == torch.uint8 else 1
-        args["fill"] = [value * unit for value in flags["fill"]]
+        fill = channel_values(flags["fill"], "fill")
+        if len(fill) not in (1, image.shape[1]):
+            raise ValueError(f"fill: expected 1 or {image.shape[1]} values, one a channel; got {fill}")
+        args["fill"] = [min(max(v, 0), 1) * 255 for v in fill] if image.dtype == torch.uint8 else fill
     return args
 
 

@@ -99,6 +99,11 @@ def rowwise(
         backward_fake,
     )
 
+    def twice(ctx: Any, *gradients: Tensor) -> Any:
+        raise RuntimeError(f"augment::{name} can be differentiated once, not twice")
+
+    torch.library.register_autograd(f"augment::{name}_backward", twice, lib=LIBRARY)
+
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         image, params, *ctx.config = inputs
         ctx.save_for_backward(image, params)

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -24,9 +24,15 @@ class Stream:
     numbers = itertools.count(1)
 
     def __init__(self, generator: torch.Generator) -> None:
-        self.generator = generator
+        self.replace(generator)
         self.number = next(self.numbers)
         self.table[self.number] = self
+
+    def replace(self, generator: torch.Generator) -> None:
+        """Go on with another generator under the same number."""
+        if not isinstance(generator, torch.Generator):
+            raise TypeError(f"generator: expected a torch.Generator, got {generator!r}")
+        self.generator = generator
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_stream, (str(self.generator.device), self.generator.get_state())
@@ -222,9 +228,14 @@ class Range:
 def numbers(bounds: Bounds, name: str) -> list[float]:
     """Give the numbers of a scalar, a sequence or a tensor of any shape."""
     if isinstance(bounds, Tensor):
+        if bounds.dtype == torch.bool or bounds.is_complex() or bounds.is_meta:
+            raise TypeError(f"{name}: expected real numbers, got {bounds!r}")
         return [float(b) for b in bounds.detach().flatten().tolist()]
     try:
-        return [float(bounds)] if isinstance(bounds, int | float) else [float(b) for b in bounds]
+        values = [bounds] if isinstance(bounds, int | float) else list(bounds)
+        if isinstance(bounds, str | bytes | Mapping) or any(isinstance(v, bool | str | bytes) for v in values):
+            raise TypeError
+        return [float(v) for v in values]
     except (TypeError, ValueError):
         raise TypeError(f"{name}: expected a number, a pair of numbers or a tensor, got {bounds!r}") from None
 

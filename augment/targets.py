@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .arguments import channel_values
 from .base import Augmentation, Flags, Params
 from .kinds import Geometric
-from .ops.arguments import channel_values
 from .warp import Warp
 
 Value = Any
@@ -91,6 +91,8 @@ def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str,
         foreign = [] if allowed is None else [arg for arg in args if arg not in allowed]
         if foreign:
             raise TypeError(f"extra_args[{name!r}]: expected names out of {allowed}, got {foreign}")
+        if not isinstance(args, Mapping):
+            raise TypeError(f"extra_args[{name!r}]: expected a dict of options, got {args!r}")
         options[name] = {k: v.name.lower() if isinstance(v, Enum) else v for k, v in args.items()}
         if "resample" in args and isinstance(options[name]["resample"], str):
             options[name]["resample"] = options[name]["resample"].lower()
@@ -127,11 +129,16 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
     return Target(key, value[(None,) * added], value.ndim, added)
 
 
-def check_batch(targets: Sequence[Target], rows: int, size: tuple[int, int] | None) -> None:
+def check_batch(
+    targets: Sequence[Target], rows: int, size: tuple[int, int] | None, device: torch.device | None = None
+) -> None:
     """Require that all targets have as many rows as the image, and masks and further images its size."""
     for target in targets:
         if target.key == "class":
             continue
+        first = target.value[0] if isinstance(target.value, list) and target.value else target.value
+        if device is not None and isinstance(first, Tensor) and first.device.type != device.type:
+            raise ValueError(f"{target.key}: expected on {device}, as the image is; got {first.device}")
         if len(target.value) != rows:
             raise ValueError(f"{target.key}: expected {rows} rows, as the image has; got {len(target.value)}")
         parts = target.value if isinstance(target.value, list) else [target.value]

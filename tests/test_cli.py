@@ -356,7 +356,7 @@ def test_a_package_that_is_missing(out, capsys, monkeypatch, no_work, module, pa
         monkeypatch.delitem(sys.modules, f"augment.{name}")
         monkeypatch.delattr(augment, name)
     monkeypatch.setitem(sys.modules, module, None)
-    refused(capsys, run("--out", out), package, 'pip install "augment[demo]"')
+    refused(capsys, run("--out", out), package, 'pip install ".[demo]"')
     assert not out.exists()
     assert main(["list"]) == 0
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from .. import targets as tg
+from ..arguments import choice
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric
-from ..ops.arguments import choice
 from ..sampling import Stream
 from ..targets import Target, Value
 
@@ -71,6 +71,8 @@ class AugmentationSequential(nn.Sequential):
         for i, child in enumerate(args):
             if not isinstance(child, nn.Module):
                 raise TypeError(f"args[{i}]: expected a module, got {child!r}")
+            if any(child is other for other in args[:i]):
+                raise ValueError(f"args[{i}]: expected each module once, got {type(child).__name__} again; copy it")
         super().__init__(OrderedDict((f"{type(child).__name__}_{i}", child) for i, child in enumerate(args)))
         if random_apply is not False or random_apply_weights is not None:
             raise ValueError(f"random_apply: expected False, a random choice is not offered; got {random_apply!r}")
@@ -81,6 +83,12 @@ class AugmentationSequential(nn.Sequential):
         )
         self.extra_args = tg.options_for(extra_args)
         self._params: list[ParamItem] | None = None
+        self._own_stream: Stream | None = None
+        known = {"resample", "padding_mode", "fill"}
+        known |= {flag for module in self.modules() if isinstance(module, Augmentation) for flag in module.flags}
+        foreign = sorted(set(self.extra_args.get("image", {})) - known)
+        if foreign:
+            raise TypeError(f"extra_args['image']: expected flags of the ops, {sorted(known)}; got {foreign}")
         if same_on_batch is not None:
             for module in self.modules():
                 if isinstance(module, Augmentation):
@@ -212,7 +220,7 @@ class AugmentationSequential(nn.Sequential):
         targets = [tg.as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)]
         like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
         if like is not None:
-            tg.check_batch(targets, len(like), (like.shape[-2], like.shape[-1]))
+            tg.check_batch(targets, len(like), (like.shape[-2], like.shape[-1]), like.device)
         return targets
 
     def _restore(self, args: Sequence[Value], given: list[Target], targets: list[Target]) -> Any:
@@ -274,7 +282,10 @@ class AugmentationSequential(nn.Sequential):
 
     @generator.setter
     def generator(self, generator: torch.Generator | None) -> None:
-        stream = None if generator is None else Stream(generator)
+        if generator is not None and self._own_stream is None:
+            self._own_stream = Stream(generator)
+        if generator is not None and self._own_stream is not None:
+            self._own_stream.replace(generator)
         for module in self.modules():
             if isinstance(module, Augmentation):
-                module._stream = stream
+                module._stream = None if generator is None else self._own_stream

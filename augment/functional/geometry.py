@@ -10,6 +10,7 @@ Entry = float | int | Tensor
 
 def matrix3(entries: Sequence[Entry], like: Tensor) -> Tensor:
     """Stack nine entries, numbers or (B,) tensors, into matrices (B, 3, 3), B and the rest as in ``like`` (B,)."""
+    like = like.to(torch.promote_types(like.dtype, torch.float32))
     columns = [e.expand_as(like).to(like.dtype) if isinstance(e, Tensor) else torch.full_like(like, e) for e in entries]
     return torch.stack(columns, -1).unflatten(-1, (3, 3))
 

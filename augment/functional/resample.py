@@ -64,7 +64,10 @@ def sample_grid(
 def per_channel(values: Sequence[float], like: Tensor) -> Tensor:
     """Give one value, or one a channel, as (1 or C, 1, 1) in the dtype and on the device of ``like``."""
     if not like.is_floating_point():
+        limits = torch.iinfo(torch.uint8 if like.dtype == torch.bool else like.dtype)
         values = [round(value) for value in values]
+        if not all(limits.min <= value <= limits.max for value in values):
+            raise ValueError(f"fill: expected values that {like.dtype} can hold, got {values}")
     entries = [torch.full((1, 1), value, dtype=like.dtype, device=like.device) for value in values]
     return torch.stack(entries)
 

@@ -1,17 +1,17 @@
 """Rotation, affine and perspective maps."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from ..arguments import PADDING, RESAMPLE, channel_values, choice
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
 from ..sampling import Bounds, Draw, Range, check, numbers
 from ..warp import Homography
-from .arguments import PADDING, RESAMPLE, channel_values, choice
 
 TURN = (-360.0, 360.0)
 POSITIVE = (1e-6, float("inf"))
@@ -78,6 +78,7 @@ class RandomAffine(Geometric):
     """
 
     param_names = ("translations", "center", "scale", "angle", "shear_x", "shear_y")
+    param_shapes: ClassVar = {"translations": (2,), "center": (2,), "scale": (2,)}
 
     def __init__(
         self,
@@ -110,13 +111,12 @@ class RandomAffine(Geometric):
             if _count(shear, "shear", (1, 2, 4)) == 4:
                 self.ranges["shear_y"] = Range(shear, "shear", domain=TURN, part=slice(2, 4))
         padding_mode = choice(padding_mode, "padding_mode", PADDING)
+        fill = channel_values(0.0 if fill_value is None else fill_value, "fill_value")
         self.flags = {
             "resample": choice(resample, "resample", RESAMPLE),
             "padding_mode": "zeros" if padding_mode == "fill" else padding_mode,
             "align_corners": align_corners,
-            "fill": channel_values(0.0 if fill_value is None else fill_value, "fill_value")
-            if padding_mode == "fill"
-            else None,
+            "fill": fill if padding_mode == "fill" else None,
         }
 
     def sample(self, draw: Draw) -> Params:
@@ -179,6 +179,7 @@ class RandomPerspective(Geometric):
 
     columns = 8
     param_names = ("start_points", "end_points")
+    param_shapes: ClassVar = {"start_points": (4, 2), "end_points": (4, 2)}
 
     def __init__(
         self,
@@ -191,7 +192,7 @@ class RandomPerspective(Geometric):
         sampling_method: str = "basic",
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        if _count(distortion_scale, "distortion_scale", (1,)) and not 0 <= float(distortion_scale) <= 1:
+        if _count(distortion_scale, "distortion_scale", (1,)) and not 0 <= numbers(distortion_scale, "")[0] <= 1:
             raise ValueError(f"distortion_scale: expected a number in [0, 1], got {distortion_scale!r}")
         self.ranges = {"distortion_scale": Range(distortion_scale, "distortion_scale", domain=(-1, 1))}
         self.sampling_method = choice(sampling_method, "sampling_method", ("basic", "area_preserving"))

@@ -5,11 +5,11 @@ from typing import Any
 from torch import Tensor
 
 from .. import native
+from ..arguments import choice, odd_pair
 from ..base import Flags, Params
 from ..functional import filters
 from ..kinds import Intensity
 from ..sampling import Bounds, Range
-from .arguments import choice, odd_pair
 
 
 class RandomGaussianBlur(Intensity):

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from .. import native
+from ..arguments import channel_values
 from ..base import Flags, Params
 from ..functional import colour
 from ..functional.resample import per_channel
 from ..kinds import Intensity
 from ..sampling import Bounds, Draw, Range, check
-from .arguments import channel_values
 
 INFINITY = float("inf")
 
@@ -133,6 +133,8 @@ class ColorJitter(Intensity):
             "saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY)),
             "hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5)),
         }
+        if order is not None and not isinstance(order, Sequence):
+            raise TypeError(f"order: expected a sequence of steps or None, got {order!r}")
         if order is not None and (len(set(order)) != len(order) or not set(order) <= {0, 1, 2, 3}):
             raise ValueError(f"order: expected each of 0, 1, 2 and 3 at most once, got {order!r}")
         self.order = None if order is None else tuple(order)

@@ -7,14 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments import RESAMPLE, channel_values, choice, pair
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
 from ..sampling import Bounds, Draw, Range, check
 from ..warp import CenteredWindow, Homography, Permutation, Rescale
-from .arguments import RESAMPLE, channel_values, choice, pair
 
 Size = tuple[int, int]
+SHAPES = {"src": (4, 2), "dst": (4, 2), "input_size": (2,), "output_size": (2,), "padding_size": (4,)}
 WINDOW = ("src", "dst", "input_size", "output_size")
 MODES = ("slice", "resample")
 CANDIDATES = 10
@@ -73,6 +74,7 @@ class RandomCrop(Geometric):
 
     columns = 2
     param_names = (*WINDOW, "padding_size")
+    param_shapes = SHAPES
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ class RandomCrop(Geometric):
 
 
 def _sides(padding: int | Sequence[int] | None) -> tuple[int, int, int, int]:
-    values = [0] if padding is None else [padding] if isinstance(padding, int) else list(padding)
+    values = [0] if padding is None else list(padding) if isinstance(padding, Sequence) else [padding]
     if len(values) not in (1, 2, 4) or not all(isinstance(v, int) and v >= 0 for v in values):
         raise ValueError(f"padding: expected one, two or four integers >= 0, got {padding!r}")
     left, top, right, bottom = values * (4 // len(values))
@@ -168,6 +170,7 @@ class CenterCrop(Geometric):
     """
 
     param_names = WINDOW
+    param_shapes = SHAPES
 
     def __init__(
         self,
@@ -229,6 +232,7 @@ class RandomResizedCrop(Geometric):
 
     columns = 2 * CANDIDATES + 2
     param_names = WINDOW
+    param_shapes = SHAPES
 
     def __init__(
         self,
@@ -305,6 +309,7 @@ class Resize(Geometric):
     """
 
     param_names = WINDOW
+    param_shapes = SHAPES
 
     def __init__(
         self,

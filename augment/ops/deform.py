@@ -1,16 +1,17 @@
 """Free deformations."""
 
-from typing import Any
+import math
+from typing import Any, ClassVar
 
 from torch import Tensor
 
 from .. import native
+from ..arguments import PADDING, RESAMPLE, choice, odd_pair
 from ..base import Flags, Params
 from ..functional import filters, resample
 from ..kinds import Geometric
 from ..sampling import Draw
 from ..warp import Field
-from .arguments import PADDING, RESAMPLE, choice, odd_pair
 
 
 class RandomElasticTransform(Geometric):
@@ -37,6 +38,7 @@ class RandomElasticTransform(Geometric):
     """
 
     param_names = ("noise",)
+    param_shapes: ClassVar = {"noise": None}
 
     def __init__(
         self,
@@ -91,6 +93,6 @@ class RandomElasticTransform(Geometric):
 def _two(value: Any, name: str, positive: bool) -> tuple[float, float]:
     values = value.flatten().tolist() if isinstance(value, Tensor) else value
     numbers = isinstance(values, list | tuple) and len(values) == 2 and all(isinstance(v, int | float) for v in values)
-    if not numbers or (positive and min(values) <= 0):
+    if not numbers or not all(map(math.isfinite, values)) or (positive and min(values) <= 0):
         raise ValueError(f"{name}: expected two {'positive ' if positive else ''}numbers, got {value!r}")
     return float(values[0]), float(values[1])

@@ -5,6 +5,7 @@ import math
 import torch
 from torch import Tensor
 
+from ..arguments import number
 from ..base import Flags, Params
 from ..functional import resample
 from ..kinds import Intensity
@@ -51,9 +52,7 @@ class RandomErasing(Intensity):
             "scale": Range(scale, "scale", None, (0, math.inf)),
             "ratio": Range(ratio, "ratio", None, (1e-6, math.inf)),
         }
-        if not 0 <= value <= 1:
-            raise ValueError(f"value: expected a number in [0, 1], got {value!r}")
-        self.value = value
+        self.value = number(value, "value", 0, 1)
 
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]

@@ -1,7 +1,10 @@
 """Noise."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
+from ..arguments import number
 from ..base import Flags, Params
 from ..kinds import Intensity
 from ..sampling import Draw
@@ -25,6 +28,7 @@ class RandomGaussianNoise(Intensity):
     """
 
     param_names = ("gaussian_noise",)
+    param_shapes: ClassVar = {"gaussian_noise": None}
 
     def __init__(
         self,
@@ -35,9 +39,7 @@ class RandomGaussianNoise(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        if not std >= 0:
-            raise ValueError(f"std: expected a number >= 0, got {std!r}")
-        self.mean, self.std = mean, std
+        self.mean, self.std = number(mean, "mean"), number(std, "std", 0)
 
     def sample(self, draw: Draw) -> Params:
         return {"gaussian_noise": draw.normal(draw.shape[1:], self.mean, self.std)}

@@ -1,5 +1,6 @@
 """Checks of constructor arguments, and the spellings that kornia's users know."""
 
+import math
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any
@@ -20,10 +21,20 @@ def choice(value: Any, name: str, options: Sequence[str]) -> str:
     raise ValueError(f"{name}: expected one of {list(options)}, got {value!r}")
 
 
+def number(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float:
+    """Give a finite number within limits."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ValueError(f"{name}: expected a finite number in [{low}, {high}], got {value!r}")
+    return float(value)
+
+
 def pair(value: Any, name: str) -> tuple[int, int]:
     """Give (height, width) from a positive int or a pair of them."""
     values = (value, value) if isinstance(value, int) else value
-    whole = isinstance(values, Sequence) and len(values) == 2 and all(isinstance(v, int) and v > 0 for v in values)
+    whole = isinstance(values, Sequence) and len(values) == 2
+    whole = whole and all(isinstance(v, int) and not isinstance(v, bool) and 0 < v < 2**31 for v in values)
     if not whole:
         raise ValueError(f"{name}: expected a positive int or a (height, width) pair of them, got {value!r}")
     return values[0], values[1]
@@ -44,4 +55,6 @@ def channel_values(value: Any, name: str) -> list[float]:
     values = [value] if isinstance(value, int | float) else value
     if not isinstance(values, Sequence) or not values or not all(isinstance(v, int | float) for v in values):
         raise TypeError(f"{name}: expected a number, or one for each channel, got {value!r}")
+    if not all(map(math.isfinite, values)):
+        raise ValueError(f"{name}: expected finite numbers, got {value!r}")
     return [float(v) for v in values]
