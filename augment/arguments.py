@@ -23,7 +23,7 @@ def choice(value: Any, name: str, options: Sequence[str]) -> str:
 
 def number(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float:
     """Give a finite number within limits."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name}: expected a number, got {value!r}")
     if not (math.isfinite(value) and low <= value <= high):
         raise ValueError(f"{name}: expected a finite number in [{low}, {high}], got {value!r}")
@@ -52,8 +52,8 @@ def channel_values(value: Any, name: str) -> list[float]:
     """Give a value for all channels, or one for each, as a list."""
     if isinstance(value, Tensor):
         value = value.flatten().tolist()
-    values = [value] if isinstance(value, int | float) else value
-    if not isinstance(values, Sequence) or not values or not all(isinstance(v, int | float) for v in values):
+    values = [value] if isinstance(value, (int, float)) else value
+    if not isinstance(values, Sequence) or not values or not all(isinstance(v, (int, float)) for v in values):
         raise TypeError(f"{name}: expected a number, or one for each channel, got {value!r}")
     if not all(map(math.isfinite, values)):
         raise ValueError(f"{name}: expected finite numbers, got {value!r}")

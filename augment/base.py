@@ -84,7 +84,7 @@ class Augmentation(nn.Module):
     ) -> None:
         super().__init__()
         for name, value in (("p", p), ("p_batch", p_batch)):
-            if isinstance(value, bool) or not isinstance(value, int | float | Tensor):
+            if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
                 raise TypeError(f"{name}: expected a probability in [0, 1], got {value!r}")
             if isinstance(value, Tensor) and value.numel() != 1 or not 0 <= float(value) <= 1:
                 raise ValueError(f"{name}: expected a probability in [0, 1], got {value!r}")

@@ -232,8 +232,8 @@ def numbers(bounds: Bounds, name: str) -> list[float]:
             raise TypeError(f"{name}: expected real numbers, got {bounds!r}")
         return [float(b) for b in bounds.detach().flatten().tolist()]
     try:
-        values = [bounds] if isinstance(bounds, int | float) else list(bounds)
-        if isinstance(bounds, str | bytes | Mapping) or any(isinstance(v, bool | str | bytes) for v in values):
+        values = [bounds] if isinstance(bounds, (int, float)) else list(bounds)
+        if isinstance(bounds, (str, bytes, Mapping)) or any(isinstance(v, (bool, str, bytes)) for v in values):
             raise TypeError
         return [float(v) for v in values]
     except (TypeError, ValueError):

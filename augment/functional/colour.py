@@ -141,7 +141,7 @@ def jitter(
 ) -> Planes:
     """Cut to [0, 1] and apply the four adjustments, or some of them, in the given order."""
     tensors = [f for f in factors if isinstance(f, Tensor)]
-    lean = bool(tensors) and not any(t.requires_grad for t in (*planes, *tensors))
+    lean = len(tensors) > 0 and not any(t.requires_grad for t in (*planes, *tensors))
     chosen = lean_cut if lean else cut
     if not order or order[0] != BRIGHTNESS:  # which cuts what it gets
         planes = [chosen(p, out=o) for p, o in zip(planes, outs, strict=False)]

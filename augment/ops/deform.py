@@ -92,7 +92,9 @@ class RandomElasticTransform(Geometric):
 
 def _two(value: Any, name: str, positive: bool) -> tuple[float, float]:
     values = value.flatten().tolist() if isinstance(value, Tensor) else value
-    numbers = isinstance(values, list | tuple) and len(values) == 2 and all(isinstance(v, int | float) for v in values)
+    numbers = (
+        isinstance(values, (list, tuple)) and len(values) == 2 and all(isinstance(v, (int, float)) for v in values)
+    )
     if not numbers or not all(map(math.isfinite, values)) or (positive and min(values) <= 0):
         raise ValueError(f"{name}: expected two {'positive ' if positive else ''}numbers, got {value!r}")
     return float(values[0]), float(values[1])
