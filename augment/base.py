@@ -190,7 +190,7 @@ class Augmentation(nn.Module):
             params = self.sample(draw)
         params["batch_prob"] = draw.gate.float()
         params["forward_input_shape"] = torch.tensor(list(batch_shape))
-        if any(bounds.learns for bounds in self.ranges.values()):
+        if self.learns:
             self.validate(params, draw.gate)
         return params
 
@@ -236,7 +236,7 @@ class Augmentation(nn.Module):
 
     def record(self, params: Params, shape: Sequence[int], flags: Flags) -> None:
         """Remember a call, for replay and ``transform_matrix``."""
-        if any(bounds.learns for bounds in self.ranges.values()):  # what is kept shall not keep the graph
+        if self.learns:  # what is kept shall not keep the graph
             params = {name: value.detach() for name, value in params.items()}
         self._params = params
         self._input_shape = tuple(shape)
@@ -368,13 +368,9 @@ class Augmentation(nn.Module):
 
     @generator.setter
     def generator(self, generator: torch.Generator | None) -> None:
-        if generator is None:
-            self._stream = None
-            return
-        if self._own_stream is None:
-            self._own_stream = Stream(generator)
-        self._own_stream.replace(generator)  # under the same number, so that nothing is compiled anew
-        self._stream = self._own_stream
+        if generator is not None:
+            self._own_stream = Stream.renewed(self._own_stream, generator)
+        self._stream = None if generator is None else self._own_stream
 
     @property
     def ranges(self) -> dict[str, Range]:
@@ -387,6 +383,11 @@ class Augmentation(nn.Module):
         for name, bounds in ranges.items():
             if isinstance(bounds.bounds, nn.Parameter):
                 self.register_parameter(f"{name}_bounds", bounds.bounds)
+
+    @property
+    def learns(self) -> bool:
+        """Whether any range is a tensor, whose values may change."""
+        return any(bounds.learns for bounds in self.ranges.values())
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Augmentation":
         super()._apply(fn, recurse)

@@ -72,8 +72,12 @@ def _warp_row(
     return resample.homography(image.clone()[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
 
 
-def _is_identity(image: Tensor, matrices: Tensor, lines: list[Line], h: int, w: int, *_: Any) -> list[bool]:
-    return [image.shape[-2:] == (h, w) and line.matrix[:3] == IDENTITY for line in lines]
+def _is_identity(image: Tensor, matrices: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:
+    return [image.shape[-2:] == (h, w) and row[:3] == IDENTITY for row in m]
+
+
+def _is_identity_line(image: Tensor, matrices: Tensor, lines: list[Line], h: int, w: int, *_: Any) -> list[bool]:
+    return _is_identity(image, matrices, [line.matrix for line in lines], h, w)
 
 
 def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple[int, int]:
@@ -81,9 +85,9 @@ def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple
 
 
 _CONFIG = "SymInt h, SymInt w, int mode, int padding, float[] fill, bool projective"
-_warp = rowwise("warp_homography", _CONFIG, _warp_row, _is_identity, _given_size, read=_read_lines)
+_warp = rowwise("warp_homography", _CONFIG, _warp_row, _is_identity_line, _given_size, read=_read_lines)
 _warp_nearest = rowwise(
-    "warp_homography_nearest", _CONFIG, _warp_row, _is_identity, _given_size, raw=True, read=_read_lines
+    "warp_homography_nearest", _CONFIG, _warp_row, _is_identity_line, _given_size, raw=True, read=_read_lines
 )
 
 
@@ -178,15 +182,11 @@ def _overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice]:
     return slice(start, stop), slice(first, first + stop - start)
 
 
-def _is_permuted_to_itself(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:
-    return [image.shape[-2:] == (h, w) and row == IDENTITY for row in m]
-
-
 _permute = rowwise(
     "permute",
     "SymInt h, SymInt w, str border, float[] fill",
     _permute_row,
-    _is_permuted_to_itself,
+    _is_identity,
     _given_size,
     raw=True,
 )

@@ -34,6 +34,14 @@ class Stream:
             raise TypeError(f"generator: expected a torch.Generator, got {generator!r}")
         self.generator = generator
 
+    @classmethod
+    def renewed(cls, own: "Stream | None", generator: torch.Generator) -> "Stream":
+        """Give an owner's stream with another generator, under the number it had, so that nothing is compiled anew."""
+        if own is None:
+            return cls(generator)
+        own.replace(generator)
+        return own
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_stream, (str(self.generator.device), self.generator.get_state())
 

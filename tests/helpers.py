@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from PIL import Image, ImageChops, ImageStat
 from torch import Tensor
 from torch._dynamo.utils import counters
 from torch.testing import assert_close
@@ -32,6 +33,11 @@ def with_gate(op: Augmentation, shape: Any, gate: list[int]) -> dict[str, Tensor
     op.p = p
     params["batch_prob"] = torch.tensor(gate, dtype=torch.float32)
     return params
+
+
+def distance(one: Image.Image, other: Image.Image) -> float:
+    """Give the mean difference of two pictures, in 0..255."""
+    return sum(ImageStat.Stat(ImageChops.difference(one, other)).mean) / 3
 
 
 def graphs() -> int:
@@ -67,6 +73,7 @@ __all__ = [
     "Case",
     "assert_params_close",
     "call_seeded",
+    "distance",
     "graphs",
     "picture",
     "with_gate",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from PIL import Image, ImageChops, ImageDraw, ImageOps, ImageStat
+from helpers import distance
+from PIL import Image, ImageChops, ImageDraw, ImageOps
 from PIL.Image import Transpose
 
 import augment
@@ -52,11 +53,6 @@ def run(*args):
 def panel(picture, column, rows, row=0, band=0):
     x, y = preview.place(column, band, rows, row)
     return picture.crop((x, y, x + CELL[0], y + CELL[1]))
-
-
-def distance(one, other):
-    """Mean difference of two pictures, in 0..255."""
-    return sum(ImageStat.Stat(ImageChops.difference(one, other)).mean) / 3
 
 
 def refused(capsys, status, *parts):

@@ -1,15 +1,11 @@
 """Photographs are read whatever their mode and orientation."""
 
 import pytest
-from PIL import Image, ImageChops, ImageStat
+from helpers import distance
+from PIL import Image
 from PIL.Image import Resampling, Transpose
 
 from augment.photographs import HEIGHT, WIDTH, read
-
-
-def distance(one, other):
-    """Give the mean difference of two pictures."""
-    return sum(ImageStat.Stat(ImageChops.difference(one, other)).mean) / 3
 
 
 def _halves(mode, left, right):

@@ -282,10 +282,8 @@ class AugmentationSequential(nn.Sequential):
 
     @generator.setter
     def generator(self, generator: torch.Generator | None) -> None:
-        if generator is not None and self._own_stream is None:
-            self._own_stream = Stream(generator)
-        if generator is not None and self._own_stream is not None:
-            self._own_stream.replace(generator)
+        if generator is not None:
+            self._own_stream = Stream.renewed(self._own_stream, generator)
         for module in self.modules():
             if isinstance(module, Augmentation):
                 module._stream = None if generator is None else self._own_stream

@@ -94,9 +94,8 @@ def _turned_by_angle(above: Planes, low: Tensor, chroma: Tensor, turns: Tensor, 
 
     A channel is the lowest value plus the chroma times ``6 |frac(hue + offset) - 1/2| - 1``, cut to [0, 1].
     """
-    limits = torch.finfo(
-        low.dtype
-    )  # the highest channel shall reach 1 in spite of rounding, and gray divide by no zero
+    # the highest channel shall reach 1 in spite of rounding, and gray divide by no zero
+    limits = torch.finfo(low.dtype)
     per_chroma = (1 + 4 * limits.eps) / (chroma + limits.tiny**0.5)
     r, g, b = (plane * per_chroma for plane in above)
     sextant = r - g + 4

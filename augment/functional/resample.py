@@ -84,9 +84,8 @@ def sample_nearest(
     """
     height, width = image.shape[-2:]
     x, y = (position + (0.5 + max(height, width) * 2**-22)).floor().unbind(1)
-    index = fold_index(y, height, border).clamp(0, height - 1) * width + fold_index(x, width, border).clamp(
-        0, width - 1
-    )
+    row, column = fold_index(y, height, border), fold_index(x, width, border)
+    index = row.clamp(0, height - 1) * width + column.clamp(0, width - 1)
     flat, index = image.flatten(2), index.long().flatten(1)
     if len(flat) == 1:
         taken = flat.index_select(2, index[0])
