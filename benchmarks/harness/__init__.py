@@ -1,0 +1,1 @@
+"""What the benchmarks share: recipes, the peers' adapters, measuring, results and reports."""

@@ -1,0 +1,153 @@
+"""The whole cost of a call: time in interleaved rounds, peak memory, cold compilation, graphs and recompiles."""
+
+import contextlib
+import ctypes
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.benchmark import Timer
+
+DRAWS = 20  # calls after the first compiled ones, over which recompiles are counted
+WARM = 2  # calls before anything is timed
+WEIGHED = 4  # calls over which the peak of memory is taken, as a draw may ask for nothing
+LEAST, PATIENCE = 3, 4.0  # rounds that every call gets, and seconds of runs after which it gets no more
+SLOW = 1.0  # seconds of a call that is run once where others are run several times
+
+
+def times(
+    calls: Mapping[str, Callable[[], Any]], rounds: int, seconds: float, threads: int
+) -> dict[str, dict[str, Any]]:
+    """Time calls in rounds, each call once a round for about `seconds`, so that drift of the machine hits all alike.
+
+    Returns, by call, in milliseconds: the median and quartiles over all blocks, the median of each round, and the
+    number of runs. A block is as many runs as make the clock's own cost invisible.
+    """
+    timers = {key: Timer("call()", globals={"call": call}, num_threads=threads) for key, call in calls.items()}
+    slow = {key for key, timer in timers.items() if timer.timeit(1).median > SLOW}
+    blocks: dict[Any, list[float]] = {key: [] for key in calls}
+    medians: dict[Any, list[float]] = {key: [] for key in calls}
+    repeats = dict.fromkeys(calls, 0)
+    for turn in range(rounds):
+        for key, timer in timers.items():
+            if turn >= LEAST and sum(blocks[key]) > PATIENCE * 1e3:
+                continue  # so slow that more rounds would say little
+            found = timer.timeit(1) if key in slow else timer.blocked_autorange(min_run_time=seconds)
+            blocks[key] += [t * 1e3 for t in found.times]
+            medians[key].append(found.median * 1e3)
+            repeats[key] += found.number_per_run * len(found.times)
+    return {key: {**spread(blocks[key]), "rounds": medians[key], "repeats": repeats[key]} for key in calls}
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    """Give median and quartiles."""
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    return {"median_ms": middle, "q1_ms": low, "q3_ms": high}
+
+
+def peak(call: Callable[[], Any], device: str) -> int | None:
+    """Give the bytes that a call needs at its peak beyond what is held before it, its output included.
+
+    On a GPU by the allocator's own account; else by the resident set of the process, whose high-water mark Linux can
+    reset, after the heap's free pages were given back. None where there is neither.
+    """
+    try:
+        start, found = time.perf_counter(), 0
+        for _ in range(WEIGHED):
+            found = max(found, (_on_gpu if device != "cpu" else _on_cpu)(call))
+            if time.perf_counter() - start > SLOW:
+                break
+        return found
+    except (OSError, AttributeError):
+        return None
+
+
+def _on_gpu(call: Callable[[], Any]) -> int:
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    held = call()
+    torch.cuda.synchronize()
+    del held
+    return torch.cuda.max_memory_allocated() - before
+
+
+def _on_cpu(call: Callable[[], Any]) -> int:
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _resident("VmRSS")
+    held = call()
+    after = _resident("VmHWM")
+    del held
+    return max(0, after - before)
+
+
+def _resident(name: str) -> int:
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
+def warm(call: Callable[[], Any]) -> None:
+    """Call until nothing is done for the first time."""
+    start = time.perf_counter()
+    for _ in range(WARM):
+        call()
+        if time.perf_counter() - start > SLOW:
+            break
+
+
+@contextlib.contextmanager
+def empty_cache() -> Iterator[None]:
+    """Let the compiler find nothing of earlier runs."""
+    from torch._inductor import utils
+
+    with utils.fresh_cache() if hasattr(utils, "fresh_cache") else utils.fresh_inductor_cache():
+        yield
+
+
+def wake_compiler() -> None:
+    """Pay once for what the first compilation of a process does: load the compiler and precompile its headers."""
+    with empty_cache():
+        torch.compile(lambda x: x + 1)(torch.zeros(64))
+
+
+Around = Callable[[Callable[..., Any]], Callable[[], Any]]
+
+
+def compilation(function: Callable[..., Any], around: Around, mode: str) -> tuple[Callable[[], Any], dict[str, Any]]:
+    """Compile a function in an empty cache; give the call that `around` makes of it, and what compiling cost.
+
+    What does not trace whole is compiled with graph breaks, as its users would have to, and `broken` says why.
+    """
+    facts: dict[str, Any] = {"broken": None}
+    around(function)()  # what fails without the compiler is not the compiler's fault
+    try:
+        call, facts["cold_s"] = _compile(function, around, mode, fullgraph=True)
+    except Exception as error:
+        facts["broken"] = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+        call, facts["cold_s"] = _compile(function, around, mode, fullgraph=False)
+    facts["graphs"] = graphs = _graphs()
+    for _ in range(DRAWS):
+        call()
+    facts["recompiles"] = _graphs() - graphs
+    return call, facts
+
+
+def _compile(
+    function: Callable[..., Any], around: Around, mode: str, fullgraph: bool
+) -> tuple[Callable[[], Any], float]:
+    torch._dynamo.utils.counters.clear()
+    call = around(torch.compile(function, fullgraph=fullgraph, mode=None if mode == "compiled" else mode))
+    with empty_cache():
+        start = time.perf_counter()
+        call()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return call, time.perf_counter() - start
+
+
+def _graphs() -> int:
+    return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])

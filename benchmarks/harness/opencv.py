@@ -1,0 +1,182 @@
+"""OpenCV's side of the recipes: what a loader written by hand calls on each image, draws included."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .peers import Arguments, Peer, corner, cut, erased, factors, given, hole, pair
+
+Image = Any  # (H, W, C) array
+Transform = Callable[[Image], Image]
+
+
+class Loader:
+    """Builders of transforms for images of `side`, whose brightest value is `white`."""
+
+    def __init__(self, side: int, white: float) -> None:
+        import cv2
+
+        self.cv2, self.side, self.white = cv2, side, white
+        self.rng = np.random.default_rng(0)
+        self.corners = np.array([[0, 0], [side - 1, 0], [side - 1, side - 1], [0, side - 1]], np.float32)
+
+    def sometimes(self, build: Callable[[Arguments], Transform], did: str = "exact", **more: Any) -> Peer:
+        """Make a transform happen with probability p; an image without it is copied."""
+
+        def wrap(a: Arguments) -> Transform:
+            transform, p = build(a), a.get("p", 1.0)
+            return lambda image: transform(image) if self.rng.random() < p else image.copy()
+
+        return Peer(wrap, did, **more)
+
+    def turn(self, degrees: float, scale: float = 1.0, shear: float = 0.0, shift: Any = (0.0, 0.0)) -> Any:
+        """Give the 2 x 3 matrix about the centre; a positive angle turns counter-clockwise."""
+        middle = (self.side - 1) / 2
+        about = np.vstack([self.cv2.getRotationMatrix2D((middle, middle), degrees, scale), [0, 0, 1]])
+        lean = math.tan(math.radians(shear))
+        matrix = about @ np.array([[1, lean, -lean * middle], [0, 1, 0], [0, 0, 1]])
+        return matrix[:2] + [[0, 0, shift[0]], [0, 0, shift[1]]]
+
+    def warp(self, image: Image, matrix: Any) -> Image:
+        """Move an image, bilinearly."""
+        return self.cv2.warpAffine(image, matrix, (self.side, self.side), flags=self.cv2.INTER_LINEAR)
+
+    def rotation(self, a: Arguments) -> Transform:
+        """Turn; a positive angle turns counter-clockwise, as in ours."""
+        bounds = pair(a["degrees"])
+        return lambda image: self.warp(image, self.turn(self.rng.uniform(*bounds)))
+
+    def affine(self, a: Arguments) -> Transform:
+        """Turn, scale, shear and shift; the angles of an affine map are clockwise, unlike those of a rotation."""
+        degrees, scale, shear = pair(a["degrees"]), a["scale"], pair(a["shear"])
+        reach = np.multiply(a["translate"] or (0.0, 0.0), self.side)
+        draw = self.rng.uniform
+
+        def apply(image: Image) -> Image:
+            return self.warp(image, self.turn(-draw(*degrees), draw(*scale), -draw(*shear), draw(-reach, reach)))
+
+        return apply
+
+    def perspective(self, a: Arguments) -> Transform:
+        """Move every corner inward."""
+        reach = a["distortion_scale"] * self.side / 2
+        inward = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]], np.float32)
+
+        def apply(image: Image) -> Image:
+            return self.project(image, self.corners, self.corners + inward * self.rng.uniform(0, reach, (4, 2)))
+
+        return apply
+
+    def project(self, image: Image, start: Any, end: Any) -> Image:
+        """Take four points to four others."""
+        matrix = self.cv2.getPerspectiveTransform(start.astype(np.float32), end.astype(np.float32))
+        return self.cv2.warpPerspective(image, matrix, (self.side, self.side))
+
+    def place(self, height: int, width: int) -> tuple[int, int]:
+        """Draw top and left of a window."""
+        return self.rng.integers(0, self.side - height + 1), self.rng.integers(0, self.side - width + 1)
+
+    def patch(self, scale: tuple[float, float], ratio: tuple[float, float]) -> tuple[int, int]:
+        """Draw height and width of a window by its share of the area and its aspect ratio."""
+        area = self.rng.uniform(*scale) * self.side**2
+        aspect = math.exp(self.rng.uniform(*map(math.log, ratio)))
+        return min(self.side, round(math.sqrt(area / aspect))), min(self.side, round(math.sqrt(area * aspect)))
+
+    def crop(self, a: Arguments) -> Transform:
+        """Cut a window out anywhere."""
+        return lambda image: cut(image, self.place(*a["size"]), a["size"])
+
+    def centre(self, a: Arguments) -> Transform:
+        """Cut out the middle."""
+        corner = tuple((self.side - n) // 2 for n in a["size"])
+        return lambda image: cut(image, corner, a["size"])
+
+    def resized_crop(self, a: Arguments) -> Transform:
+        """Cut a window out and resize it."""
+        bounds = {"scale": (0.08, 1.0), "ratio": (3 / 4, 4 / 3), **given(a, "scale", "ratio")}
+
+        def apply(image: Image) -> Image:
+            size = self.patch(**bounds)
+            top, left = self.place(*size)
+            return self.cv2.resize(image[top : top + size[0], left : left + size[1]], a["size"][::-1])
+
+        return apply
+
+    def erasing(self, a: Arguments) -> Transform:
+        """Blacken a rectangle."""
+
+        def apply(image: Image) -> Image:
+            size = self.patch((0.02, 0.33), (0.3, 3.3))
+            return hole(image, *self.place(*size), *size)
+
+        return apply
+
+    def brightness(self, a: Arguments) -> Transform:
+        """Add the factor less one."""
+        low, high = factors(a["brightness"])
+
+        def apply(image: Image) -> Image:
+            added = self.cv2.add(image, np.full(4, (self.rng.uniform(low, high) - 1) * self.white))
+            return added if image.dtype == np.uint8 else np.clip(added, 0, 1, out=added)
+
+        return apply
+
+    def noise(self, a: Arguments) -> Transform:
+        """Add normal noise; bytes saturate."""
+
+        def apply(image: Image) -> Image:
+            drawn = self.cv2.randn(np.empty(image.shape, np.float32), 0, a["std"] * self.white)
+            return self.cv2.add(image, drawn, dtype=self.cv2.CV_8U if image.dtype == np.uint8 else self.cv2.CV_32F)
+
+        return apply
+
+    def blur(self, a: Arguments) -> Transform:
+        """Blur with a drawn width."""
+        border = self.cv2.BORDER_REFLECT_101
+        return lambda image: self.cv2.GaussianBlur(
+            image, a["kernel_size"], self.rng.uniform(*a["sigma"]), borderType=border
+        )
+
+    def normalize(self, a: Arguments) -> Transform:
+        """Subtract the mean and divide by the deviation, to float32."""
+        mean, scale = (np.array([*t.tolist(), 0]) for t in (a["mean"] * self.white, 1 / (a["std"] * self.white)))
+        return lambda image: self.cv2.multiply(self.cv2.subtract(image, mean, dtype=self.cv2.CV_32F), scale)
+
+    def equalize(self, a: Arguments) -> Transform:
+        """Equalize each channel."""
+        return lambda image: self.cv2.merge([self.cv2.equalizeHist(plane) for plane in self.cv2.split(image)])
+
+    def grey(self, a: Arguments) -> Transform:
+        """Take the colour away and keep three channels."""
+        there, back = self.cv2.COLOR_RGB2GRAY, self.cv2.COLOR_GRAY2RGB
+        return lambda image: self.cv2.cvtColor(self.cv2.cvtColor(image, there), back)
+
+
+def opencv(side: int, white: float) -> dict[str, Peer]:
+    """Give OpenCV's transforms of images of `side`, whose brightest value is `white`, by label."""
+    loader = Loader(side, white)
+    cv2, often = loader.cv2, loader.sometimes
+    return {
+        "CenterCrop": often(loader.centre),
+        "Normalize": often(loader.normalize),
+        "RandomAffine": often(loader.affine, "bilinear"),
+        "RandomBrightness": often(loader.brightness, "adds"),
+        "RandomCrop": often(loader.crop, shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])),
+        "RandomEqualize": often(loader.equalize),
+        "RandomErasing": often(loader.erasing, shown=lambda a, row: lambda image: hole(image, *erased(row))),
+        "RandomGaussianBlur": often(loader.blur, "reflect"),
+        "RandomGaussianNoise": often(loader.noise, "saturates", comparable=False),
+        "RandomGrayscale": often(loader.grey),
+        "RandomHorizontalFlip": often(lambda a: lambda image: cv2.flip(image, 1)),
+        "RandomPerspective": often(
+            loader.perspective,
+            "bilinear",
+            shown=lambda a, row: lambda x: loader.project(x, row["start_points"].numpy(), row["end_points"].numpy()),
+        ),
+        "RandomResizedCrop": often(loader.resized_crop, "bilinear"),
+        "RandomRotation": often(loader.rotation, "bilinear"),
+        "RandomVerticalFlip": often(lambda a: lambda image: cv2.flip(image, 0)),
+        "Resize": often(lambda a: lambda image: cv2.resize(image, a["size"][::-1]), "bilinear"),
+    }

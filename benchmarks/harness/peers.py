@@ -1,0 +1,190 @@
+"""torchvision's and albumentations' side of the recipes: one line an op, its units converted where they are passed on.
+
+A line takes the arguments of a recipe and gives the transform. `did` says in words what it does with pixels;
+`shown`, where the random transform cannot be pinned by its arguments, builds from our drawn parameters of one image
+what the library calls the same thing, so that outputs can be compared.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library's transform for a recipe."""
+
+    build: Callable[[Arguments], Callable[..., Any]]
+    did: str = "exact"
+    shown: Callable[[Arguments, Mapping[str, Any]], Callable[..., Any]] | None = None
+    comparable: bool = True
+    """Whether outputs can be compared at all: noise drawn by another generator cannot."""
+
+
+def pair(value: Any) -> tuple[float, float]:
+    """Give the bounds of an angle or a hue: a number means both signs."""
+    return (value[0], value[1]) if isinstance(value, tuple) else (-value, value)
+
+
+def factors(value: Any) -> tuple[float, float]:
+    """Give the bounds of a factor: a number means that much around 1."""
+    return (value[0], value[1]) if isinstance(value, tuple) else (1 - value, 1 + value)
+
+
+def corner(row: Arguments) -> tuple[int, int]:
+    """Give the top and the left of a drawn crop."""
+    left, top = row["src"][0].tolist()
+    return round(top), round(left)
+
+
+def erased(row: Arguments) -> tuple[int, int, int, int]:
+    """Give top, left, height and width of a drawn rectangle."""
+    return tuple(round(row[key].item()) for key in ("ys", "xs", "heights", "widths"))  # type: ignore[return-value]
+
+
+def cut(image: Any, corner: tuple[int, ...], size: tuple[int, int]) -> Any:
+    """Copy a window."""
+    return image[corner[0] : corner[0] + size[0], corner[1] : corner[1] + size[1]].copy()
+
+
+def hole(image: Any, top: int, left: int, height: int, width: int) -> Any:
+    """Copy an image with a black rectangle."""
+    image = image.copy()
+    image[top : top + height, left : left + width] = 0
+    return image
+
+
+def torchvision(side: int) -> dict[str, Peer]:
+    """Give torchvision v2's transforms of images of `side` by label."""
+    import torch
+    from torchvision.transforms import InterpolationMode, v2
+    from torchvision.transforms.v2 import functional as F
+
+    bilinear = InterpolationMode.BILINEAR
+
+    def at(a: Arguments, transform: torch.nn.Module) -> torch.nn.Module:
+        return transform if a.get("p", 1.0) == 1.0 else v2.RandomApply([transform], a["p"])
+
+    def jitter(a: Arguments) -> torch.nn.Module:
+        names = ("brightness", "contrast", "saturation", "hue")
+        if "order" in a:
+            return v2.Compose([v2.ColorJitter(**{names[i]: a[names[i]]}) for i in a["order"]])
+        return v2.ColorJitter(**{name: a[name] for name in names})
+
+    def denormalize(a: Arguments) -> torch.nn.Module:
+        return v2.Normalize((-a["mean"] / a["std"]).tolist(), (1 / a["std"]).tolist())
+
+    def perspective(a: Arguments, row: Arguments) -> Callable[..., Any]:
+        start, end = (row[key].tolist() for key in ("start_points", "end_points"))
+        return lambda image: F.perspective(image, start, end, bilinear)
+
+    return {
+        "CenterCrop": Peer(lambda a: v2.CenterCrop(a["size"]), "a view, nothing is copied"),
+        "ColorJitter": Peer(jitter, "random order"),
+        "ColorJitter[order]": Peer(jitter, "fixed order"),
+        "Denormalize": Peer(denormalize),
+        "Normalize": Peer(lambda a: v2.Normalize(a["mean"].tolist(), a["std"].tolist())),
+        "RandomAffine": Peer(
+            lambda a: at(a, v2.RandomAffine(a["degrees"], a["translate"], a["scale"], a["shear"], bilinear)), "bilinear"
+        ),
+        # kornia's brightness adds the factor less one; v2 multiplies: the same work in another formula
+        "RandomBrightness": Peer(lambda a: at(a, v2.ColorJitter(brightness=a["brightness"])), "multiplies"),
+        "RandomCrop": Peer(
+            lambda a: v2.RandomCrop(a["size"]),
+            "a view, nothing is copied",
+            shown=lambda a, row: lambda image: F.crop(image, *corner(row), *a["size"]),
+        ),
+        # alpha: half pixels in v2, half sides here; a field of noise cannot be pinned
+        "RandomElasticTransform": Peer(
+            lambda a: at(a, v2.ElasticTransform(float(side), a["sigma"][0])), "bilinear", comparable=False
+        ),
+        "RandomEqualize": Peer(lambda a: v2.RandomEqualize(a["p"])),
+        "RandomErasing": Peer(
+            lambda a: v2.RandomErasing(a["p"], (0.02, 0.33), (0.3, 3.3)),
+            shown=lambda a, row: lambda image: F.erase(image, *erased(row), torch.zeros(1, 1, 1, dtype=image.dtype)),
+        ),
+        "RandomGaussianBlur": Peer(lambda a: at(a, v2.GaussianBlur(a["kernel_size"], a["sigma"])), "reflect"),
+        "RandomGaussianNoise": Peer(lambda a: at(a, v2.GaussianNoise(0.0, a["std"])), "clipped", comparable=False),
+        "RandomGrayscale": Peer(lambda a: v2.RandomGrayscale(a["p"])),
+        "RandomHorizontalFlip": Peer(lambda a: v2.RandomHorizontalFlip(a["p"])),
+        "RandomPerspective": Peer(
+            lambda a: v2.RandomPerspective(a["distortion_scale"], a["p"], bilinear), "bilinear", perspective
+        ),
+        "RandomResizedCrop": Peer(
+            lambda a: v2.RandomResizedCrop(a["size"], **given(a, "scale", "ratio"), antialias=True),
+            "bilinear, antialias",
+        ),
+        # an angle turns counter-clockwise in both
+        "RandomRotation": Peer(lambda a: at(a, v2.RandomRotation(a["degrees"], bilinear)), "bilinear"),
+        "RandomVerticalFlip": Peer(lambda a: v2.RandomVerticalFlip(a["p"])),
+        "Resize": Peer(lambda a: v2.Resize(a["size"], antialias=False), "bilinear"),
+        "Resize[antialias]": Peer(lambda a: v2.Resize(a["size"], antialias=True), "bilinear, antialias"),
+    }
+
+
+def given(a: Arguments, *names: str) -> dict[str, Any]:
+    """Give those of some arguments that a recipe has."""
+    return {name: a[name] for name in names if name in a}
+
+
+def albumentations(side: int, white: float) -> dict[str, Peer]:
+    """Give albumentations' transforms of images of `side`, whose brightest value is `white`, by label."""
+    import albumentations as A
+
+    def p(a: Arguments) -> dict[str, float]:
+        return {"p": a.get("p", 1.0)}
+
+    def jitter(a: Arguments) -> Any:
+        ranges = {name: factors(a[name]) for name in ("brightness", "contrast", "saturation")}
+        ranges["hue"] = pair(a["hue"])
+        if "order" not in a:
+            return A.ColorJitter(**ranges, p=1.0)
+        still = {"brightness": (1, 1), "contrast": (1, 1), "saturation": (1, 1), "hue": (0, 0)}
+        names = tuple(still)
+        return A.Compose([A.ColorJitter(**{**still, names[i]: ranges[names[i]]}, p=1.0) for i in a["order"]])
+
+    def affine(a: Arguments) -> Any:
+        shift = {axis: pair(part) for axis, part in zip("xy", a["translate"] or (0.0, 0.0), strict=True)}
+        shear = {"x": pair(a["shear"]), "y": (0.0, 0.0)}
+        low, high = pair(a["degrees"])  # clockwise here, counter-clockwise there; and there the shear comes first
+        return A.Affine(a["scale"], shift, rotate=(-high, -low), shear=shear, keep_ratio=True, **p(a))
+
+    return {
+        "CenterCrop": Peer(lambda a: A.CenterCrop(*a["size"])),
+        "ColorJitter": Peer(jitter, "random order"),
+        "ColorJitter[order]": Peer(jitter, "fixed order"),
+        "Normalize": Peer(lambda a: A.Normalize(a["mean"].tolist(), a["std"].tolist(), white)),
+        "RandomAffine": Peer(affine, "bilinear"),
+        "RandomBrightness": Peer(
+            lambda a: A.RandomBrightnessContrast([x - 1 for x in a["brightness"]], (0.0, 0.0), **p(a)), "adds"
+        ),
+        "RandomCrop": Peer(
+            lambda a: A.RandomCrop(*a["size"]), shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])
+        ),
+        # alpha: pixels there, half sides here; a field of noise cannot be pinned
+        "RandomElasticTransform": Peer(
+            lambda a: A.ElasticTransform(side / 2, a["sigma"][0], noise_distribution="uniform", **p(a)),
+            "bilinear",
+            comparable=False,
+        ),
+        "RandomEqualize": Peer(lambda a: A.Equalize("pil", **p(a))),
+        "RandomErasing": Peer(
+            lambda a: A.Erasing((0.02, 0.33), (0.3, 3.3), fill=0, **p(a)),
+            shown=lambda a, row: lambda image: hole(image, *erased(row)),
+        ),
+        "RandomGaussianBlur": Peer(lambda a: A.GaussianBlur(a["kernel_size"], a["sigma"], **p(a)), "reflect"),
+        "RandomGaussianNoise": Peer(lambda a: A.GaussNoise((a["std"], a["std"]), **p(a)), "clipped", comparable=False),
+        "RandomGrayscale": Peer(lambda a: A.ToGray(**p(a))),
+        "RandomHorizontalFlip": Peer(lambda a: A.HorizontalFlip(**p(a))),
+        # the corners move by |N(0, s)| of a side there, by U(0, d / 2) here: s gives the same mean
+        "RandomPerspective": Peer(
+            lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)), "bilinear", comparable=False
+        ),
+        "RandomResizedCrop": Peer(lambda a: A.RandomResizedCrop(a["size"], **given(a, "scale", "ratio")), "bilinear"),
+        # an angle turns counter-clockwise in both
+        "RandomRotation": Peer(lambda a: A.Rotate(pair(a["degrees"]), **p(a)), "bilinear"),
+        "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
+        "Resize": Peer(lambda a: A.Resize(*a["size"]), "bilinear"),
+    }

@@ -1,0 +1,67 @@
+"""From backends to rows: everything about a recipe in a regime, measured in one go."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+
+from . import measure
+from .backends import Backend, message
+
+
+class Plan(NamedTuple):
+    """How long to measure."""
+
+    rounds: int = 7
+    seconds: float = 0.08
+    threads: int = 1
+
+
+def plan(quick: bool, threads: int) -> Plan:
+    """Give how long to measure; a quick run is there to see that all runs."""
+    return Plan(3, 0.02, threads) if quick else Plan(threads=threads)
+
+
+def group(
+    label: str, regime: Mapping[str, Any], found: Iterable[Backend], plan: Plan, tell: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Measure the backends of a recipe in a regime, interleaved; give a row each."""
+    torch._dynamo.reset()
+    facts: list[tuple[Backend, dict[str, Any]]] = []
+    for backend in found:
+        tell(f"{backend.library} {backend.mode}")
+        facts.append((backend, _ready(backend, str(regime["device"]))))
+    tell("timing")
+    calls = {i: backend.call for i, (backend, _) in enumerate(facts) if backend.call}
+    timed = measure.times(calls, plan.rounds, plan.seconds, plan.threads)
+    return [
+        {
+            "label": label,
+            "library": backend.library,
+            "mode": backend.mode,
+            "regime": dict(regime),
+            "did": dict(backend.did),
+            "time": timed.get(i),
+            "peak_bytes": cost.get("peak"),
+            "compile": cost.get("compile"),
+            "agreement": dict(backend.agreement),
+            "error": backend.error,
+        }
+        for i, (backend, cost) in enumerate(facts)
+    ]
+
+
+def _ready(backend: Backend, device: str) -> dict[str, Any]:
+    """Compile, warm and weigh a backend; if it fails, keep its message."""
+    facts: dict[str, Any] = {}
+    if backend.error:
+        return facts
+    try:
+        if backend.compiles is not None and backend.around is not None:
+            backend.call, facts["compile"] = measure.compilation(backend.compiles, backend.around, backend.mode)
+        assert backend.call is not None
+        measure.warm(backend.call)
+        facts["peak"] = measure.peak(backend.call, device)
+    except Exception as error:
+        backend.call, backend.error = None, message(error)
+    return facts
