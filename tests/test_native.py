@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from augment import native, sampling
 from augment.functional import colour, filters, geometry, resample, tone
+from augment.opaque import load, store
 
 B = 3
 ANGLES = torch.tensor([0.0, 20.0, -75.0])
@@ -78,8 +79,8 @@ def test_warp_on_rows_is_warp_on_the_batch(mode: str, padding: str, dtype: torch
             args = (*size, resample.MODES[mode], resample.PADDINGS[padding], [0.25], False)
             nearest = mode == "nearest"
             scaled = matrix if nearest else resample.normalised(matrix, 17, 23)
-            whole = resample.homography(image if nearest else native.load(image), scaled, *args)
-            whole = native.store(whole, dtype)
+            whole = resample.homography(image if nearest else load(image), scaled, *args)
+            whole = store(whole, dtype)
             assert_close(rows.double(), whole.double(), atol=1 if dtype == torch.uint8 else 3e-5, rtol=0)
 
 

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from references import REFERENCES, picture
+from expected import INTENDED as FAMILY_INTENDED
+from expected import MORE as FAMILY_MORE
+from expected import REFERENCES
+from references import picture
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -24,6 +27,7 @@ TIGHT = 5e-5
 
 # More sides of an op than the registry has; align_corners stands here where only one value can agree, see INTENDED.
 MORE: Mapping[str, list[dict[str, Any]]] = {
+    **FAMILY_MORE,
     "CenterCrop": [{"size": 9}, {"size": (13, 14), "cropping_mode": "resample"}],
     "ColorJitter": [{"contrast": (0.2, 2.0)}, {"saturation": (0.0, 2.0)}, {"hue": 0.5}, {"brightness": (0.5, 1.8)}],
     "RandomAffine": [
@@ -206,6 +210,7 @@ def bytes_stay_bytes(kornia: Any) -> None:
 
 
 INTENDED: Mapping[str, tuple[Callable[[Any], None], str]] = {
+    **FAMILY_INTENDED,
     "Resize[antialias]": (resize_antialias, "the triangle of the PIL and torchvision; kornia blurs, then resizes"),
     "RandomEqualize": (equalize_rounds, "the nearest of 256 levels; kornia truncates to the one below"),
     "reflection": (

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from references import REFERENCES, Array, gaussian, picture
+from expected import REFERENCES
+from references import Array, gaussian, picture
 from torch import Tensor
 from torch.testing import assert_close
 

@@ -1,0 +1,191 @@
+"""Homographies and permutations."""
+
+import functools
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..functional import resample
+from ..opaque import load, rowwise
+from .rows import Out, Rows, keep_rows
+
+IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+def identity_rows(matrix: Tensor) -> Tensor:
+    """Say which of the matrices (B, 3, 3) are the identity."""
+    return (matrix == torch.eye(3, dtype=matrix.dtype, device=matrix.device)).all(2).all(1)
+
+
+class Line(NamedTuple):
+    """What a row's matrix says: its numbers, and where it is only scaled and shifted, what a linear blend takes."""
+
+    matrix: Rows
+    taps: tuple[resample.Taps, resample.Taps] | None
+
+
+def _read_lines(image: Tensor, matrices: Tensor, h: int, w: int, mode: int, padding: int, *_: Any) -> list[Line]:
+    numbers = matrices.tolist()
+    aligned = [m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0 for m in numbers]
+    if mode != resample.MODES["bilinear"] or not any(aligned):
+        return [Line(m, None) for m in numbers]
+    dtype = torch.promote_types(image.dtype, torch.float32)
+    entries, size = matrices.detach().to(dtype), image.shape[-2:]
+    x = resample.axis_taps(entries[:, 0, 0], entries[:, 0, 2], size[1], w, padding)
+    y = resample.axis_taps(entries[:, 1, 1], entries[:, 1, 2], size[0], h, padding)
+    return [
+        Line(m, (x_taps, y_taps) if fits else None)
+        for m, fits, x_taps, y_taps in zip(numbers, aligned, x, y, strict=True)
+    ]
+
+
+def _warp_row(
+    image: Tensor,
+    matrices: Tensor,
+    line: Line,
+    h: int,
+    w: int,
+    mode: int,
+    padding: int,
+    fill: list[float],
+    projective: bool,
+    out: Out = None,
+) -> Tensor:
+    if line.taps is not None and not matrices.requires_grad:
+        return resample.separable(image, *line.taps, padding, fill, out)
+    # sampling jumps about, which is slow in memory that was not read in order before
+    return resample.homography(image.clone()[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
+
+
+def _is_identity(image: Tensor, matrices: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:
+    return [image.shape[-2:] == (h, w) and row[:3] == IDENTITY for row in m]
+
+
+def _is_identity_line(image: Tensor, matrices: Tensor, lines: list[Line], h: int, w: int, *_: Any) -> list[bool]:
+    return _is_identity(image, matrices, [line.matrix for line in lines], h, w)
+
+
+def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple[int, int]:
+    return h, w
+
+
+_CONFIG = "SymInt h, SymInt w, int mode, int padding, float[] fill, bool projective"
+_warp = rowwise("warp_homography", _CONFIG, _warp_row, _is_identity_line, _given_size, read=_read_lines)
+_warp_nearest = rowwise(
+    "warp_homography_nearest", _CONFIG, _warp_row, _is_identity_line, _given_size, raw=True, read=_read_lines
+)
+
+
+def warp_homography(
+    image: Tensor,  # (B, C, H, W), any dtype
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    size: tuple[int, int],
+    mode: str,
+    padding: str,
+    fill: list[float],
+    projective: bool,
+) -> Tensor:  # (B, C, *size)
+    """Warp an image by a homography for each row; ``nearest`` keeps values of any dtype exact."""
+    config = (*size, resample.MODES[mode], resample.PADDINGS[padding], fill, projective)
+    if mode == "nearest":
+        if image.is_cpu:
+            return _warp_nearest(image, matrix, *config)
+        return keep_rows(identity_rows(matrix), image, resample.homography(image, matrix, *config))
+    scaled = resample.normalised(matrix, image.shape[-2], image.shape[-1])
+    if image.is_cpu:
+        return _warp(image, torch.cat([matrix, scaled], 1), *config)
+    return keep_rows(identity_rows(matrix), image, resample.homography(load(image), scaled, *config))
+
+
+# -------------------------------------------------------------------------------------------------------- permutation
+
+
+def _permute_row(
+    image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border: str, fill: list[float], out: Out = None
+) -> Tensor:
+    plan = _permutation(*m[0], *m[1], *image.shape[1:], h, w)
+    image = image.transpose(1, 2) if plan.transposed else image
+    if border != "constant" and not plan.whole:
+        index_y, index_x = (
+            resample.fold_index(torch.arange(n, device=image.device) * step + offset, size, border)
+            for n, (step, offset), size in zip((h, w), plan.steps, image.shape[1:], strict=True)
+        )
+        return image.index_select(1, index_y).index_select(2, index_x)
+    part = image[:, plan.source[0], plan.source[1]]
+    if plan.flips == [1] and plan.whole and out is not None:
+        # whole rows of memory are copied faster than flip turns them
+        return torch.index_select(part, 1, torch.arange(h - 1, -1, -1, device=image.device), out=out)
+    part = part.flip(plan.flips) if plan.flips else part
+    if plan.whole:
+        return part
+    output = resample.per_channel(fill, image).expand(image.shape[0], h, w).clone()
+    output[:, plan.target[0], plan.target[1]] = part
+    return output
+
+
+class Permutation(NamedTuple):
+    """How a row is permuted, axis y before axis x.
+
+    Attributes:
+        transposed: whether its axes change places first.
+        steps: step and offset from output to input.
+        source, target: the parts of input and output that correspond.
+        flips: the axes along which the part is turned round.
+        whole: whether the part fills the output.
+    """
+
+    transposed: bool
+    steps: tuple[tuple[int, int], tuple[int, int]]
+    source: tuple[slice, slice]
+    target: tuple[slice, slice]
+    flips: list[int]
+    whole: bool
+
+
+@functools.lru_cache(maxsize=4096)
+def _permutation(
+    a: float, b: float, c: float, d: float, e: float, f: float, height: int, width: int, h: int, w: int
+) -> Permutation:
+    """Read a permutation off the first two rows of its matrix."""
+    transposed = round(b) != 0
+    if transposed:
+        a, c, e, f, height, width = d, f, b, c, width, height
+    steps = (round(e), round(f)), (round(a), round(c))
+    overlaps = [_overlap(*step, size, n) for step, size, n in zip(steps, (height, width), (h, w), strict=True)]
+    (target_y, source_y), (target_x, source_x) = overlaps
+    whole = (target_y, target_x) == (slice(0, h), slice(0, w))
+    flips = [axis for axis, (step, _) in zip((1, 2), steps, strict=True) if step < 0]
+    return Permutation(transposed, steps, (source_y, source_x), (target_y, target_x), flips, whole)
+
+
+def _overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice]:
+    """Give the part of n output positions whose input, step * position + offset, exists, and that part of the input."""
+    start, stop = (-offset, size - offset) if step > 0 else (offset - size + 1, offset + 1)
+    start = min(max(start, 0), n)
+    stop = max(min(stop, n), start)
+    first = offset + start if step > 0 else offset - stop + 1
+    return slice(start, stop), slice(first, first + stop - start)
+
+
+_permute = rowwise(
+    "permute",
+    "SymInt h, SymInt w, str border, float[] fill",
+    _permute_row,
+    _is_identity,
+    _given_size,
+    raw=True,
+)
+
+
+def permute(
+    image: Tensor,  # (B, C, H, W), any dtype
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel: integers, each axis onto an axis with step 1 or -1
+    size: tuple[int, int],
+    border: str,
+    fill: list[float],
+) -> Tensor:  # (B, C, *size)
+    """Flip, turn, shift, crop or pad each row by whole pixels; values stay exact."""
+    if image.is_cpu:
+        return _permute(image, matrix, *size, border, fill)
+    return resample.sample_nearest(image, resample.positions(matrix, *size, False), border, fill)

@@ -1,0 +1,20 @@
+"""What the opaque ops share."""
+
+import torch
+from torch import Tensor
+
+from ..opaque import store
+
+Rows = list[list[float]]
+Out = Tensor | None
+
+
+def keep_rows(keep: Tensor, image: Tensor, output: Tensor) -> Tensor:
+    """Give the image's own dtype to the output of a whole batch, and put the unchanged rows back."""
+    output = store(output, image.dtype)
+    return torch.where(keep.view(-1, 1, 1, 1), image, output) if output.shape == image.shape else output
+
+
+def read_nothing(image: Tensor, params: Tensor, *_: object) -> list[None]:
+    """Leave the params of the rows where they are."""
+    return [None] * len(params)
