@@ -141,12 +141,19 @@ def _compile(
 ) -> tuple[Callable[[], Any], float]:
     torch._dynamo.utils.counters.clear()
     call = around(torch.compile(function, fullgraph=fullgraph, mode=None if mode == "compiled" else mode))
+    failure = None
     with empty_cache():
         start = time.perf_counter()
-        call()
+        try:
+            call()
+        except Exception as error:
+            failure = error  # the cache keeps its folder where an error leaves it
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        return call, time.perf_counter() - start
+        took = time.perf_counter() - start
+    if failure is not None:
+        raise failure
+    return call, took
 
 
 def _graphs() -> int:
