@@ -335,6 +335,12 @@ def test_times_interleave_and_count() -> None:
     assert switches == 2 + 2 * 3 - 1, "one look at each, then three rounds of both"
 
 
+def test_call_that_may_do_nothing_has_its_expected_time() -> None:
+    busy, idle = ({**measure.spread([t] * 3), "rounds": [t] * 3, "repeats": 3} for t in (8.0, 1.0))
+    found = measure.mixed(busy, idle, 0.25)
+    assert (found["median_ms"], found["rounds"], found["repeats"]) == (6.25, [6.25] * 3, 6)
+
+
 def test_peak_counts_what_a_call_holds() -> None:
     size = 64 * 2**20
 

@@ -94,6 +94,8 @@ class Backend:
     """Makes a call of what `compiles` was compiled to."""
     agreement: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
+    idle: tuple[float, Callable[[], Any]] | None = None
+    """How often one draw for all its images says no, and the call that then is made."""
 
 
 def missing(libraries: list[str]) -> dict[str, str]:
@@ -196,10 +198,21 @@ def _loops(library: str, recipe: Recipe, images: Images) -> Iterator[Backend]:
         each = caller(library, transform)
         yield Backend(library, "eager", did, lambda: [each(image) for image in images.arrays], agreement=near)
         return
-    whole = {**did, "draw": "one draw for the batch", "layout": "NCHW"}
-    yield Backend("torchvision batch", "eager", whole, lambda: transform(images.batch), agreement=near)
+    yield _batch_call(recipe, peer, images, did, near)
     did["layout"] = "list of CHW"
     yield Backend("torchvision loop", "eager", did, lambda: [transform(x) for x in images.tensors], agreement=near)
+
+
+def _batch_call(recipe: Recipe, peer: peers.Peer, images: Images, did: Mapping[str, str], near: Any) -> Backend:
+    """Give torchvision's call on the whole batch, and where its draw may say no, that call apart."""
+    p = recipe.arguments.get("p", 1.0)
+    always, never = (peer.build({**recipe.arguments, "p": chance}) for chance in (1.0, 0.0))
+    whole = {**did, "draw": "one draw for the batch", "layout": "NCHW"}
+    if p == 1:
+        return Backend("torchvision batch", "eager", whole, lambda: always(images.batch), agreement=near)
+    whole["draw"] += f"; time: {p:g} of a call that transforms and {1 - p:g} of one that does not"
+    idle = (1 - p, lambda: never(images.batch))
+    return Backend("torchvision batch", "eager", whole, lambda: always(images.batch), agreement=near, idle=idle)
 
 
 def caller(library: str, transform: Callable[..., Any]) -> Callable[[Any], Any]:

@@ -2,6 +2,7 @@
 
 import argparse
 import gc
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -100,6 +101,9 @@ def run(store: results.Results, args: argparse.Namespace, work: Work) -> bool:
     done = store.groups()
     work = [item for item in work if item[:2] not in done]
     store.write()
+    # a shell's background job ignores the first of them, and the second would end without a word
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.default_int_handler)
     try:
         if any(mode != "eager" for named in modes(args).values() for mode in named):
             measure.wake_compiler()

@@ -42,6 +42,16 @@ def times(
     return {key: {**spread(blocks[key]), "rounds": medians[key], "repeats": repeats[key]} for key in calls}
 
 
+def mixed(busy: Mapping[str, Any], idle: Mapping[str, Any], share: float) -> dict[str, Any]:
+    """Give the expected time of a call that is an idle one for a share of its draws.
+
+    A median over both kinds would be one or the other.
+    """
+    figures = {key: (1 - share) * busy[key] + share * idle[key] for key in ("median_ms", "q1_ms", "q3_ms")}
+    rounds = [(1 - share) * a + share * b for a, b in zip(busy["rounds"], idle["rounds"], strict=False)]
+    return {**figures, "rounds": rounds, "repeats": busy["repeats"] + idle["repeats"]}
+
+
 def spread(values: list[float]) -> dict[str, float]:
     """Give median and quartiles."""
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3

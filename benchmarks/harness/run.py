@@ -32,8 +32,7 @@ def group(
         tell(f"{backend.library} {backend.mode}")
         facts.append((backend, _ready(backend, str(regime["device"]))))
     tell("timing")
-    calls = {i: backend.call for i, (backend, _) in enumerate(facts) if backend.call}
-    timed = measure.times(calls, plan.rounds, plan.seconds, plan.threads)
+    timed = _timed([backend for backend, _ in facts], plan)
     return [
         {
             "label": label,
@@ -49,6 +48,17 @@ def group(
         }
         for i, (backend, cost) in enumerate(facts)
     ]
+
+
+def _timed(found: list[Backend], plan: Plan) -> dict[int, dict[str, Any]]:
+    """Time what can be called, in turns; a call that may do nothing counts as often as it does something."""
+    calls: dict[Any, Callable[[], Any]] = {i: backend.call for i, backend in enumerate(found) if backend.call}
+    calls |= {(i, "idle"): found[i].idle[1] for i in list(calls) if found[i].idle}
+    times = measure.times(calls, plan.rounds, plan.seconds, plan.threads)
+    for i, backend in enumerate(found):
+        if backend.idle and i in times:
+            times[i] = measure.mixed(times[i], times.pop((i, "idle")), backend.idle[0])
+    return times
 
 
 def _ready(backend: Backend, device: str) -> dict[str, Any]:
