@@ -49,8 +49,11 @@ class Intensity(Augmentation, kind=True):
         if output.shape != image.shape:
             name, expected = type(self).__name__, tuple(image.shape)
             raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
-        output = store(output, self.output_dtype(image.dtype), unit=True)
-        return self.select(gate, output, image if output.dtype == image.dtype else work.to(output.dtype))
+        dtype = self.output_dtype(image.dtype)
+        if dtype == torch.uint8:  # rows are chosen before they are bytes again: a choice among bytes does not vectorise
+            return store(self.select(gate, output * 255, image.to(output.dtype)), dtype)
+        output = store(output, dtype, unit=True)
+        return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """Give the dtype that comes out for the input's."""
