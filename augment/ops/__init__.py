@@ -1,23 +1,28 @@
 """The ops, by family."""
 
-from .affine import RandomAffine, RandomPerspective, RandomRotation
+from .affine import RandomAffine, RandomPerspective, RandomRotation, RandomShear, RandomTranslate
 from .blur import RandomGaussianBlur
 from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomGrayscale
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform
 from .erase import RandomErasing
-from .flip import RandomHorizontalFlip, RandomVerticalFlip
+from .flip import RandomD4, RandomHorizontalFlip, RandomRotation90, RandomTranspose, RandomVerticalFlip
 from .noise import RandomGaussianNoise
+from .pad import LetterBox, LongestMaxSize, PadTo, RandomZoomOut, SmallestMaxSize
 from .tone import RandomEqualize
 
 __all__ = [
     "CenterCrop",
     "ColorJitter",
     "Denormalize",
+    "LetterBox",
+    "LongestMaxSize",
     "Normalize",
+    "PadTo",
     "RandomAffine",
     "RandomBrightness",
     "RandomCrop",
+    "RandomD4",
     "RandomElasticTransform",
     "RandomEqualize",
     "RandomErasing",
@@ -28,6 +33,12 @@ __all__ = [
     "RandomPerspective",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomRotation90",
+    "RandomShear",
+    "RandomTranslate",
+    "RandomTranspose",
     "RandomVerticalFlip",
+    "RandomZoomOut",
     "Resize",
+    "SmallestMaxSize",
 ]
