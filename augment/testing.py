@@ -24,6 +24,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
     "RandomGaussianNoise": {"std": 0.1},
     "RandomGrayscale": {},
+    "RandomIoUCrop": {"max_scale": 0.9, "sampler_options": (0.1, 0.5)},
     "RandomResizedCrop": {"size": (12, 14)},
     "RandomRotation": {"degrees": 30.0},
     "RandomRotation90": {"times": (1, 3)},
@@ -43,6 +44,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "RandomPerspective[border]": {"padding_mode": "border"},
     "RandomRotation[reflection]": {"degrees": 30.0, "padding_mode": "reflection"},
     "RandomShear[fill]": {"shear": 30.0, "padding_mode": "fill", "fill_value": 0.5},
+    "RandomIoUCrop[size]": {"sampler_options": (0.3,), "size": (12, 14)},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
 

@@ -5,6 +5,7 @@ from .blur import RandomGaussianBlur
 from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomGrayscale
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform
+from .detection import RandomIoUCrop
 from .erase import RandomErasing
 from .flip import RandomD4, RandomHorizontalFlip, RandomRotation90, RandomTranspose, RandomVerticalFlip
 from .noise import RandomGaussianNoise
@@ -30,6 +31,7 @@ __all__ = [
     "RandomGaussianNoise",
     "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomIoUCrop",
     "RandomPerspective",
     "RandomResizedCrop",
     "RandomRotation",
