@@ -44,8 +44,6 @@ class Augmentation(nn.Module):
         param_shapes: the shape of a row of those that are not one number a row; None where it is an image.
         neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
         own_dtype: see ``Intensity``.
-        looks_at_boxes: whether ``settle`` wants the boxes of a container's call.
-        keeps_by_center: whether a box is lost when its centre is cut away, though a part of it may be left.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
         kind: the base class that says what the op changes.
         overrides: the hooks that the op has of its own, compared with its kind.
@@ -60,8 +58,6 @@ class Augmentation(nn.Module):
     param_shapes: ClassVar[Mapping[str, tuple[int, ...] | None]] = {}
     neutral: ClassVar[Mapping[str, float]] = {}
     own_dtype: bool = False
-    looks_at_boxes: ClassVar[bool] = False
-    keeps_by_center: ClassVar[bool] = False
     columns: int = 0
     overrides: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[type[nn.Module]]
@@ -115,10 +111,6 @@ class Augmentation(nn.Module):
     def generate_parameters(self, batch_shape: Sequence[int]) -> Params:
         """Draw the parameters of a batch, without the gate. Subclasses may override it as in kornia."""
         return self.sample(self._draw(batch_shape, torch.get_default_device(), self._stream, ()))
-
-    def settle(self, params: Params, boxes: Tensor | None) -> Params:
-        """Choose anew, in what was drawn, by the boxes (B, N, 4) of a call: x1, y1, x2, y2. By default nothing."""
-        return params
 
     def validate(self, params: Params, gate: Tensor) -> None:
         """Check parameter values of the open rows with ``check``; by default, that they lie in their domains."""

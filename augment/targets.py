@@ -186,8 +186,10 @@ def transform(
         if warp is None or key not in SPATIAL:
             return value
         if target.watched:
-            value = move(key, value, warp, gate, {})
-            return _each(value, lambda v: visibility.cut(key, v, warp.size, op.keeps_by_center))
+            by_center = isinstance(op, Geometric) and op.keeps_by_center
+            return _each(
+                move(key, value, warp, gate, {}), lambda v, size=warp.size: visibility.cut(key, v, size, by_center)
+            )
         return move(key, value, warp, gate, chosen)
 
     return [replace(target, value=moved(target)) for target in targets]

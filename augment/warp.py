@@ -237,7 +237,7 @@ class Letterbox(Homography):
         window: what takes the resized frame to the output.
     """
 
-    def __init__(self, frame: Rescale, window: Permutation) -> None:
+    def __init__(self, frame: Rescale, window: Homography) -> None:
         super().__init__(geometry.product(window.matrix, frame.matrix), frame.input_size, window.size, projective=False)
         self.frame, self.window = frame, window
 

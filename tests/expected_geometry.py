@@ -57,6 +57,19 @@ def pad_to(op: Any, image: Array, params: Mapping[str, Array]) -> Array:
     return padded[..., : op.size[0], : op.size[1]] if op.crop_if_exceeds else padded
 
 
+def iou_crop(op: Any, image: Array, params: Mapping[str, Array]) -> Array:
+    """Without boxes the first window of an allowed aspect is taken, and for an overlap of 1 the frame."""
+    height, width = image.shape[-2:]
+    h, w = op.size or (height, width)
+    rows = []
+    for row, windows, overlaps in zip(image, params["candidates"].astype(float), params["overlaps"], strict=True):
+        windows = [window for window in windows if window[2] > window[0]]
+        x1, y1, x2, y2 = windows[0] if windows and overlaps[0] < 1 else (0, 0, width, height)
+        grid = np.meshgrid(places(x1, x2 - x1, w, False), places(y1, y2 - y1, h, False))
+        rows.append(sample(row, *grid, "nearest"))
+    return np.stack(rows)
+
+
 class Sized:
     """An op as ``resize`` asks for it."""
 
@@ -107,6 +120,7 @@ REFERENCES: Mapping[str, Reference] = {
     "LongestMaxSize": max_size(True),
     "PadTo": pad_to,
     "RandomD4": d4,
+    "RandomIoUCrop": iou_crop,
     "RandomRotation90": rotation90,
     "RandomShear": shear,
     "RandomTranslate": translate,

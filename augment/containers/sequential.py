@@ -176,7 +176,7 @@ class AugmentationSequential(nn.Sequential):
                 targets = child.transform_targets(targets, data, handed_in, {**options, **child.extra_args})
                 data = child._params
             elif isinstance(child, Augmentation):
-                if child.looks_at_boxes and not handed_in:
+                if isinstance(child, Geometric) and child.looks_at_boxes and not handed_in:
                     data = child.settle(data, tg.all_boxes(targets))
                 targets = self._transform_by(child, targets, data, handed_in, options)
             else:

@@ -1,7 +1,7 @@
 """Crops that look at boxes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -34,7 +34,7 @@ class RandomIoUCrop(Geometric):
     Args:
         min_scale, max_scale: limits of the window's sides as fractions of the image's.
         min_aspect_ratio, max_aspect_ratio: limits of width over height of the window in pixels.
-        sampler_options: overlaps, each as likely as the others to be tried first; None for 0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.
+        sampler_options: overlaps, each as likely as the others to be tried first; None for SSD's.
         trials: how many windows are drawn.
         size: (height, width) of the output, or one number for both; None for the input's.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
@@ -52,6 +52,7 @@ class RandomIoUCrop(Geometric):
     """
 
     param_names = (*WINDOW, "candidates", "overlaps")
+    param_shapes: ClassVar = {**SHAPES, "candidates": None, "overlaps": None}
     looks_at_boxes = True
     keeps_by_center = True
 
@@ -81,7 +82,6 @@ class RandomIoUCrop(Geometric):
         self.trials = trials
         self.size = None if size is None else pair(size, "size")
         self.columns = 4 * trials + len(self.options)
-        self.param_shapes = {**SHAPES, "candidates": (trials, 4), "overlaps": (len(self.options),)}
         self.flags = {"resample": choice(resample, "resample", RESAMPLE), "padding_mode": "border"}
 
     def output_size(self, size: Size) -> Size:
