@@ -48,6 +48,13 @@ def odd_pair(value: Any, name: str) -> tuple[int, int]:
     return height, width
 
 
+def outside(padding_mode: Any, fill_value: Any) -> dict[str, Any]:
+    """Give the flags for what comes in from outside: a mode of sampling, and a fill where one is asked for."""
+    mode = choice(padding_mode, "padding_mode", PADDING)
+    fill = channel_values(0.0 if fill_value is None else fill_value, "fill_value")
+    return {"padding_mode": "zeros" if mode == "fill" else mode, "fill": fill if mode == "fill" else None}
+
+
 def channel_values(value: Any, name: str) -> list[float]:
     """Give a value for all channels, or one for each, as a list."""
     if isinstance(value, Tensor):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -72,7 +72,21 @@ class Geometric(Augmentation, kind=True):
 
     An op says which ``warp`` it is. A subclass in kornia's style says ``compute_transformation`` instead, and may
     compute the image by its own ``apply_transform``.
+
+    Attributes:
+        looks_at_boxes: whether a container's call shows its boxes to ``settle``.
+        keeps_by_center: whether a box is lost when its centre is cut away, though a part of it may be left.
     """
+
+    looks_at_boxes: ClassVar[bool] = False
+    keeps_by_center: ClassVar[bool] = False
+
+    def settle(self, params: Params, boxes: Tensor | None) -> Params:
+        """Choose out of what was drawn, by the boxes (B, N, 4) of a call, x1, y1, x2, y2; by default nothing.
+
+        What is chosen is recorded with the params, and parameters that are handed in are not settled again.
+        """
+        return params
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Warp:
         """Give the warp of a call from the parameters and the shape of the input (B, C, H, W)."""

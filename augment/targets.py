@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
+from . import visibility
 from .arguments import channel_values
 from .base import Augmentation, Flags, Params
 from .kinds import Geometric
@@ -34,6 +36,7 @@ class Target:
     value: Value
     rank: int | None = None
     added: int = 0
+    watched: bool = False  # by ``visibility``, and no output
 
     def restore(self, keepdim: bool) -> Value:
         """Give the value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
@@ -180,7 +183,14 @@ def transform(
             ]
         if key == "mask":
             return op.transform_mask(value, params, gate, flags, warp, chosen)
-        return value if warp is None or key not in SPATIAL else move(key, value, warp, gate, chosen)
+        if warp is None or key not in SPATIAL:
+            return value
+        if target.watched:
+            by_center = isinstance(op, Geometric) and op.keeps_by_center
+            return _each(
+                move(key, value, warp, gate, {}), lambda v, size=warp.size: visibility.cut(key, v, size, by_center)
+            )
+        return move(key, value, warp, gate, chosen)
 
     return [replace(target, value=moved(target)) for target in targets]
 
@@ -236,6 +246,47 @@ def move(key: str, value: Value, warp: Warp, gate: Tensor | None, options: Flags
     if gate is None or warp.size != warp.input_size:
         return moved
     return torch.where(gate.view(-1, *(1 for _ in value.shape[1:])), moved, value)
+
+
+def as_xyxy(key: str, boxes: Tensor) -> Tensor:
+    """Give boxes of any form as (B, N, 4), x1, y1, x2, y2, in float32 or float64."""
+    boxes = boxes if boxes.dtype == torch.float64 else boxes.float()
+    if key == "bbox":
+        return torch.cat([boxes.amin(-2), boxes.amax(-2)], -1)
+    if key == "bbox_xywh":
+        return torch.cat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:]], -1)
+    return boxes
+
+
+def all_boxes(targets: Sequence[Target]) -> Tensor | None:
+    """Give all boxes of a call as (B, N, 4), x1, y1, x2, y2, rows of a list filled up with empty ones; None without."""
+    found = [t for t in targets if t.key.startswith("bbox") and not t.watched]
+    padded = [pad_sequence(t.value, True) if isinstance(t.value, list) else t.value for t in found]
+    boxes = [as_xyxy(t.key, value) for t, value in zip(found, padded, strict=True)]
+    return torch.cat([b.to(boxes[0].dtype) for b in boxes], 1) if boxes else None
+
+
+def watch(targets: Sequence[Target], size: tuple[int, int] | None) -> list[Target]:
+    """Give targets that go through the ops beside the boxes and keypoints of a call, to tell what is still seen."""
+    watched = []
+    for target in targets:
+        if target.key not in SPATIAL:
+            continue
+        key = "keypoints" if target.key == "keypoints" else "bbox_xyxy"
+        value = _each(target.value, lambda v, key=key, given=target.key: visibility.start(key, as_xyxy(given, v)))
+        if size is not None:
+            value = _each(value, lambda v, key=key: visibility.cut(key, v, size))
+        watched.append(replace(target, key=key, value=value, watched=True))
+    return watched
+
+
+def verdicts(watched: Sequence[Target], least: float) -> list[Target]:
+    """Say of watched targets what is still seen, (B, N) bool or a list of (N,)."""
+    return [replace(t, value=_each(t.value, lambda v, t=t: visibility.verdict(t.key, v, least))) for t in watched]
+
+
+def _each(value: Value, fn: Callable[[Tensor], Tensor]) -> Value:
+    return [fn(v) for v in value] if isinstance(value, list) else fn(value)
 
 
 def clip(key: str, value: Tensor, size: tuple[int, int]) -> Tensor:

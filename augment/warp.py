@@ -174,34 +174,32 @@ class Permutation(Homography):
         return native.permute(image, geometry.invert(self.matrix), self.size, border, list(fill))
 
 
-class CenteredWindow(Permutation):
-    """The centred window, the same for every row whether its gate is open or closed.
+class Window(Permutation):
+    """A window of whole pixels, the same for every row whether its gate is open or closed.
 
     Args:
         rows: any tensor (B,), for the number of rows and the device.
+        corner: (top, left) of the window in the input; what it has beside the input is filled.
         input_size: (H, W) of the input.
         size: (h, w) of the window.
     """
 
-    def __init__(self, rows: Tensor, input_size: Size, size: Size) -> None:
-        self.top, self.left = (input_size[0] - size[0]) // 2, (input_size[1] - size[1]) // 2
-        super().__init__(geometry.translation(-self.left, -self.top, rows), input_size, size)
+    def __init__(self, rows: Tensor, corner: Size, input_size: Size, size: Size) -> None:
+        self.corner = corner
+        super().__init__(geometry.translation(-corner[1], -corner[0], rows), input_size, size)
 
     def _like(self, matrix: Tensor) -> Permutation:
         return Permutation(matrix, self.input_size, self.size)
 
-    def gated(self, gate: Tensor) -> "CenteredWindow":
+    def gated(self, gate: Tensor) -> "Window":
         return self
 
     def image(
-        self,
-        image: Tensor,
-        resample: str = "bilinear",
-        padding_mode: str = "zeros",
-        fill: Sequence[float] = (0.0,),
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
     ) -> Tensor:
-        window = image[..., self.top : self.top + self.size[0], self.left : self.left + self.size[1]]
-        return window.clone(memory_format=torch.contiguous_format)
+        if padding_mode not in ("zeros", "constant"):
+            return super().image(image, resample, padding_mode, fill)
+        return native.place(image, self.corner, self.size, list(fill))
 
 
 class Rescale(Homography):
@@ -229,6 +227,35 @@ class Rescale(Homography):
             load(image), self.size, mode=resample, align_corners=self.align_corners, antialias=self.antialias
         )
         return store(resized, image.dtype)
+
+
+class Letterbox(Homography):
+    """A resize of the whole frame onto a part of the output, the same for every row; the rest is filled.
+
+    Args:
+        frame: the resize.
+        window: what takes the resized frame to the output.
+    """
+
+    def __init__(self, frame: Rescale, window: Homography) -> None:
+        super().__init__(geometry.product(window.matrix, frame.matrix), frame.input_size, window.size, projective=False)
+        self.frame, self.window = frame, window
+
+    def _like(self, matrix: Tensor) -> Homography:
+        return Homography(matrix, self.input_size, self.size, projective=False)
+
+    def gated(self, gate: Tensor) -> "Letterbox":
+        return self
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        return self.window.image(self.frame.image(image, resample), fill=fill)
+
+    def __getitem__(self, row: int) -> "Letterbox":
+        return Letterbox(
+            self.frame._like(self.frame.matrix[row : row + 1]), self.window._like(self.window.matrix[row : row + 1])
+        )
 
 
 class Field(Warp):

@@ -13,11 +13,9 @@ from augment.base import Augmentation
 from augment.testing import Case, cases
 
 CASES = cases()
-SAME_SHAPE = [
-    case for case in CASES if case.op.__name__ not in ("CenterCrop", "RandomCrop", "RandomResizedCrop", "Resize")
-]
-GEOMETRIC = [case for case in CASES if case.geometric]
 SIZE = (17, 23)
+SAME_SHAPE = [case for case in CASES if case().output_size(SIZE) == SIZE]
+GEOMETRIC = [case for case in CASES if case.geometric]
 
 
 def picture(b: int = 3, c: int = 3, size: tuple[int, int] = SIZE, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -119,7 +119,8 @@ def elastic(op: Any, image: Array, params: Mapping[str, Array]) -> Array:
             noise = ndimage.correlate1d(noise, taps, axis=axis + 1, mode="constant")
         dx = op.flags["alpha"][0] * noise[0] * (width - lost) / 2
         dy = op.flags["alpha"][1] * noise[1] * (height - lost) / 2
-        rows.append(sample(row, x + dx, y + dy, OUTSIDE[op.flags["padding_mode"]]))
+        fill = (op.flags.get("fill") or [0.0])[0]
+        rows.append(sample(row, x + dx, y + dy, OUTSIDE[op.flags["padding_mode"]], fill))
     return np.stack(rows)
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import targets as tg
-from ..arguments import choice
+from ..arguments import choice, number
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric
 from ..sampling import Stream
@@ -47,6 +47,13 @@ class AugmentationSequential(nn.Sequential):
             ``"skip"`` leave them out, ``"rigid"`` raises.
         extra_args: options by data key: for ``mask`` ``resample``, ``padding_mode`` and ``fill``; for boxes and
             keypoints ``clip``, to cut them to the image; for ``image`` flags of the ops.
+        min_visibility: the share of a box's area that has to be seen, in 0..1; with it, every call says in ``valid``
+            which boxes and keypoints are still there. None to leave that out.
+
+    Attributes:
+        valid: with ``min_visibility``, (B, N) bool for the boxes and keypoints of the last call, by data key (the
+            second of a kind by ``bbox_xyxy_1``, and so on) or by the name in a dict: whether a keypoint lay on the
+            image after every op, and whether of a box an area is left, and at least that share.
 
     Shape:
         image: (B, C, H, W), (C, H, W) or (H, W). mask: the same, or (B, H, W), of any dtype, or a list, a mask a row.
@@ -67,6 +74,7 @@ class AugmentationSequential(nn.Sequential):
         random_apply_weights: Sequence[float] | None = None,
         transformation_matrix_mode: str = "silent",
         extra_args: Mapping[Any, Mapping[str, Any]] | None = None,
+        min_visibility: float | None = None,
     ) -> None:
         for i, child in enumerate(args):
             if not isinstance(child, nn.Module):
@@ -82,6 +90,8 @@ class AugmentationSequential(nn.Sequential):
             transformation_matrix_mode, "transformation_matrix_mode", ("silent", "rigid", "skip")
         )
         self.extra_args = tg.options_for(extra_args)
+        self.min_visibility = None if min_visibility is None else number(min_visibility, "min_visibility", 0.0, 1.0)
+        self.valid: dict[str, Value] = {}
         self._params: list[ParamItem] | None = None
         self._own_stream: Stream | None = None
         known = {"resample", "padding_mode", "fill"}
@@ -121,7 +131,13 @@ class AugmentationSequential(nn.Sequential):
         if params is None:
             shape, device = self._shape(targets)
             params = self.forward_parameters(shape, generator, device)
-        return self._restore(args, targets, self.transform_targets(targets, params, handed_in, self.extra_args))
+        watched = [] if self.min_visibility is None else tg.watch(targets, self._size(targets))
+        moved = self.transform_targets([*targets, *watched], params, handed_in, self.extra_args)
+        moved, watched = moved[: len(targets)], moved[len(targets) :]
+        if self.min_visibility is not None:
+            verdicts = [t.restore(self.keepdim) for t in tg.verdicts(watched, self.min_visibility)]
+            self.valid = dict(zip(self._names(args, targets), verdicts, strict=True))
+        return self._restore(args, targets, moved)
 
     def forward_parameters(
         self,
@@ -153,14 +169,20 @@ class AugmentationSequential(nn.Sequential):
     ) -> list[Target]:
         """Apply all children to all targets."""
         self._check_params(params)
+        used = []
         for item, child in zip(params, self.children(), strict=True):
+            data = item.data
             if isinstance(child, AugmentationSequential):
-                targets = child.transform_targets(targets, item.data, handed_in, {**options, **child.extra_args})
+                targets = child.transform_targets(targets, data, handed_in, {**options, **child.extra_args})
+                data = child._params
             elif isinstance(child, Augmentation):
-                targets = self._transform_by(child, targets, item.data, handed_in, options)
+                if isinstance(child, Geometric) and child.looks_at_boxes and not handed_in:
+                    data = child.settle(data, tg.all_boxes(targets))
+                targets = self._transform_by(child, targets, data, handed_in, options)
             else:
                 targets = [t if t.key != "image" else Target(t.key, child(t.value), t.rank, t.added) for t in targets]
-        self._params = list(params)
+            used.append(ParamItem(item.name, data))
+        self._params = used
         return targets
 
     def _transform_by(
@@ -237,6 +259,23 @@ class AugmentationSequential(nn.Sequential):
             return [new.clone() if new is old and isinstance(new, Tensor) else new for new, old in pairs]
         output = target.restore(self.keepdim)
         return output.clone() if isinstance(output, Tensor) and target.value is given.value else output
+
+    def _names(self, args: Sequence[Value], targets: Sequence[Target]) -> list[str]:
+        """Name the boxes and keypoints of a call, for ``valid``."""
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            named = [(name, tg.key_in_dict(name, value)) for name, value in args[0].items()]
+            return [name for name, key in named if key in tg.SPATIAL]
+        names: list[str] = []
+        for target in targets:
+            if target.key in tg.SPATIAL:
+                count = sum(name.partition("#")[0] == target.key for name in names)
+                names.append(f"{target.key}#{count}")
+        return [name.removesuffix("#0").replace("#", "_") for name in names]
+
+    def _size(self, targets: Sequence[Target]) -> tuple[int, int] | None:
+        """Give the height and width of the first image or mask, if there is one."""
+        like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+        return None if like is None else (like.shape[-2], like.shape[-1])
 
     def _shape(self, targets: Sequence[Target], params: Params | None = None) -> tuple[Sequence[int], torch.device]:
         """Give the shape and device of the batch: of the first image, or of a mask, or as the parameters tell."""

@@ -98,6 +98,38 @@ def affine(
     )
 
 
+def shear(
+    shear_x: Tensor,  # (B,), degrees
+    shear_y: Tensor,  # (B,), degrees
+    center: Tensor,  # (B, 2)
+) -> Tensor:  # (B, 3, 3)
+    """Shear about a centre, as ``affine`` does."""
+    x, y = center.to(shear_x.dtype).unbind(1)
+    tan_x, tan_y = torch.deg2rad(shear_x).tan(), torch.deg2rad(shear_y).tan()
+    entries = [1, -tan_x, tan_x * y, -tan_y, 1 + tan_x * tan_y, tan_y * (x - tan_x * y), 0, 0, 1]
+    return matrix3(entries, shear_x)
+
+
+def square_symmetry(
+    transposed: Tensor,  # (B,), 0 or 1
+    flipped_x: Tensor,  # (B,), 0 or 1
+    flipped_y: Tensor,  # (B,), 0 or 1
+    height: int,
+    width: int,
+) -> Tensor:  # (B, 3, 3)
+    """Swap x and y about the centre, then flip: every symmetry of a square, and exact on pixels of one.
+
+    On other rectangles a transposition keeps the centre, and leads whole pixels onto whole pixels where height and
+    width differ by an even number.
+    """
+    sign_x, sign_y = 1 - 2 * flipped_x, 1 - 2 * flipped_y
+    a, b, c, d = sign_x * (1 - transposed), sign_x * transposed, sign_y * transposed, sign_y * (1 - transposed)
+    center_x, center_y = (width - 1) / 2, (height - 1) / 2
+    shift_x = center_x - a * center_x - b * center_y
+    shift_y = center_y - c * center_x - d * center_y
+    return matrix3([a, b, shift_x, c, d, shift_y, 0, 0, 1], transposed)
+
+
 def square_to_quad(
     corners: Tensor,  # (B, 4, 2), in order around the quadrilateral
 ) -> Tensor:  # (B, 3, 3)

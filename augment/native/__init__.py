@@ -7,7 +7,7 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 from .colour import colour_jitter
 from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
-from .geometry import identity_rows, permute, warp_homography
+from .geometry import identity_rows, permute, place, warp_homography
 from .tone import equalize
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "follow_field",
     "identity_rows",
     "permute",
+    "place",
     "separable_filter",
     "smooth_field",
     "warp_homography",

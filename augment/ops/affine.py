@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import PADDING, RESAMPLE, channel_values, choice
+from ..arguments import RESAMPLE, choice, outside
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
@@ -27,9 +27,11 @@ class RandomRotation(Geometric):
         align_corners: accepted for compatibility; pixel centres are integers either way.
         p: probability that a row is rotated.
         keepdim: give the output the rank of the input.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
+        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
     Shape:
-        (B, C, H, W) to (B, C, H, W); zeros come in from outside.
+        (B, C, H, W) to (B, C, H, W).
 
     Params:
         degrees: (B,).
@@ -43,10 +45,16 @@ class RandomRotation(Geometric):
         align_corners: bool = True,
         p: float | Tensor = 0.5,
         keepdim: bool = False,
+        padding_mode: Any = "ZEROS",
+        fill_value: Any = None,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"degrees": Range(degrees, "degrees", domain=TURN)}
-        self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            **outside(padding_mode, fill_value),
+        }
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         height, width = input.shape[-2:]
@@ -107,16 +115,11 @@ class RandomAffine(Geometric):
             if _count(scale, "scale", (2, 4)) == 4:
                 self.ranges["scale_y"] = Range(scale, "scale", None, POSITIVE, slice(2, 4))
         if shear is not None:
-            self.ranges["shear_x"] = Range(shear, "shear", domain=TURN, part=slice(0, 2))
-            if _count(shear, "shear", (1, 2, 4)) == 4:
-                self.ranges["shear_y"] = Range(shear, "shear", domain=TURN, part=slice(2, 4))
-        padding_mode = choice(padding_mode, "padding_mode", PADDING)
-        fill = channel_values(0.0 if fill_value is None else fill_value, "fill_value")
+            self.ranges |= shears(shear)
         self.flags = {
             "resample": choice(resample, "resample", RESAMPLE),
-            "padding_mode": "zeros" if padding_mode == "fill" else padding_mode,
             "align_corners": align_corners,
-            "fill": fill if padding_mode == "fill" else None,
+            **outside(padding_mode, fill_value),
         }
 
     def sample(self, draw: Draw) -> Params:
@@ -158,6 +161,135 @@ def _count(bounds: Bounds, name: str, allowed: Sequence[int]) -> int:
     return count
 
 
+class RandomShear(Geometric):
+    """Shear about the centre of the image.
+
+    Args:
+        shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high); within -360..360.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        same_on_batch: share one draw among the rows.
+        align_corners: accepted for compatibility; pixel centres are integers either way.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        center: (B, 2). shear_x, shear_y: (B,), degrees, with the signs of ``RandomAffine``.
+    """
+
+    param_names = ("center", "shear_x", "shear_y")
+    param_shapes: ClassVar = {"center": (2,)}
+
+    def __init__(
+        self,
+        shear: Bounds,
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = False,
+        padding_mode: Any = "ZEROS",
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+        fill_value: Any = None,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = shears(shear)
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            **outside(padding_mode, fill_value),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        drawn = super().sample(draw)
+        height, width = draw.shape[-2:]
+        zero = torch.zeros_like(drawn["shear_x"])
+        center = torch.stack([zero + (width - 1) / 2, zero + (height - 1) / 2], 1)
+        return {"center": center, "shear_x": drawn["shear_x"], "shear_y": drawn.get("shear_y", zero)}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in self.param_names:
+            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        matrix = geometry.shear(params["shear_x"], params["shear_y"], params["center"])
+        return Homography(matrix, (input.shape[-2], input.shape[-1]), projective=False)
+
+
+def shears(bounds: Bounds) -> dict[str, Range]:
+    """Give the ranges of a shear along x, and along y where there are four numbers."""
+    found = {"shear_x": Range(bounds, "shear", domain=TURN, part=slice(0, 2))}
+    if _count(bounds, "shear", (1, 2, 4)) == 4:
+        found["shear_y"] = Range(bounds, "shear", domain=TURN, part=slice(2, 4))
+    return found
+
+
+class RandomTranslate(Geometric):
+    """Shift right and down.
+
+    Args:
+        translate_x: (low, high) of the shift as a fraction of the width, or one number for -number..number; None for
+            no shift; in -1..1.
+        translate_y: the same for the height.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        same_on_batch: share one draw among the rows.
+        align_corners: accepted for compatibility; pixel centres are integers either way.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        translate_x, translate_y: (B,), pixels.
+    """
+
+    param_names = ("translate_x", "translate_y")
+
+    def __init__(
+        self,
+        translate_x: Bounds | None = None,
+        translate_y: Bounds | None = None,
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = False,
+        padding_mode: Any = "ZEROS",
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+        fill_value: Any = None,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        given = {"translate_x": translate_x, "translate_y": translate_y}
+        self.ranges = {
+            name: Range(bounds, name, domain=(-1, 1)) for name, bounds in given.items() if bounds is not None
+        }
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            **outside(padding_mode, fill_value),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        drawn = super().sample(draw)
+        height, width = draw.shape[-2:]
+        zero = draw.gate.float() * 0
+        x, y = drawn.get("translate_x", zero), drawn.get("translate_y", zero)
+        return {"translate_x": x * width, "translate_y": y * height}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in self.param_names:
+            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        x, y = params["translate_x"], params["translate_y"]
+        return Homography(geometry.translation(x, y, x), (input.shape[-2], input.shape[-1]), projective=False)
+
+
 class RandomPerspective(Geometric):
     """Move the four corners of the image independently.
 
@@ -169,9 +301,11 @@ class RandomPerspective(Geometric):
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
         sampling_method: ``"basic"`` moves the corners inwards, ``"area_preserving"`` to either side.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
+        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
     Shape:
-        (B, C, H, W) to (B, C, H, W); zeros come in from outside.
+        (B, C, H, W) to (B, C, H, W).
 
     Params:
         start_points, end_points: (B, 4, 2), pixels, clockwise from the top left corner.
@@ -190,13 +324,19 @@ class RandomPerspective(Geometric):
         p: float | Tensor = 0.5,
         keepdim: bool = False,
         sampling_method: str = "basic",
+        padding_mode: Any = "ZEROS",
+        fill_value: Any = None,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         if _count(distortion_scale, "distortion_scale", (1,)) and not 0 <= numbers(distortion_scale, "")[0] <= 1:
             raise ValueError(f"distortion_scale: expected a number in [0, 1], got {distortion_scale!r}")
         self.ranges = {"distortion_scale": Range(distortion_scale, "distortion_scale", domain=(-1, 1))}
         self.sampling_method = choice(sampling_method, "sampling_method", ("basic", "area_preserving"))
-        self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            **outside(padding_mode, fill_value),
+        }
 
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]

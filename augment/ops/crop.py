@@ -12,7 +12,7 @@ from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
 from ..sampling import Bounds, Draw, Range, check
-from ..warp import CenteredWindow, Homography, Permutation, Rescale
+from ..warp import Homography, Permutation, Rescale, Window
 
 Size = tuple[int, int]
 SHAPES = {"src": (4, 2), "dst": (4, 2), "input_size": (2,), "output_size": (2,), "padding_size": (4,)}
@@ -31,6 +31,23 @@ def windows(src: Tensor, input_size: Size, size: Size) -> Params:
         "input_size": torch.cat([rows + input_size[0], rows + input_size[1]], 1),
         "output_size": torch.cat([rows + size[0], rows + size[1]], 1),
     }
+
+
+def whole_frame(draw: Draw, size: Size) -> Params:
+    """Name the parameters of a resize of the whole frame."""
+    height, width = draw.shape[-2:]
+    zero = draw.gate.float() * 0
+    return windows(geometry.rectangle(zero, zero, zero + width, zero + height), (height, width), size)
+
+
+def rescale(input: Tensor, params: Params, flags: Flags, size: Size) -> Rescale:
+    """Give the resize of the whole frame to a size."""
+    height, width = input.shape[-2:]
+    corners = flags["align_corners"] and not flags["antialias"] and flags["resample"] != "nearest"
+    zero = params["batch_prob"].float() * 0
+    window = torch.stack([zero, zero, zero + width, zero + height], 1)
+    matrix = geometry.window_to_frame(window, size, corners)
+    return Rescale(matrix, (height, width), size, corners, flags["antialias"])
 
 
 def side_to_size(size: int | Size, input_size: Size, side: str) -> Size:
@@ -201,8 +218,9 @@ class CenterCrop(Geometric):
         src = geometry.rectangle(zero + (width - w) // 2, zero + (height - h) // 2, zero + w, zero + h)
         return windows(src, (height, width), self.size)
 
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> CenteredWindow:
-        return CenteredWindow(params["batch_prob"], (input.shape[-2], input.shape[-1]), self.size)
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Window:
+        (height, width), (h, w) = input.shape[-2:], self.size
+        return Window(params["batch_prob"], ((height - h) // 2, (width - w) // 2), (height, width), self.size)
 
 
 class RandomResizedCrop(Geometric):
@@ -335,16 +353,8 @@ class Resize(Geometric):
         return side_to_size(self.size, size, self.side)
 
     def sample(self, draw: Draw) -> Params:
-        height, width = draw.shape[-2:]
-        zero = draw.gate.float() * 0
-        src = geometry.rectangle(zero, zero, zero + width, zero + height)
-        return windows(src, (height, width), self.output_size((height, width)))
+        size = (draw.shape[-2], draw.shape[-1])
+        return whole_frame(draw, self.output_size(size))
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
-        height, width = input.shape[-2:]
-        size = self.output_size((height, width))
-        corners = flags["align_corners"] and not flags["antialias"] and flags["resample"] != "nearest"
-        zero = params["src"][:, 0, 0] * 0
-        window = torch.stack([zero, zero, zero + width, zero + height], 1)
-        matrix = geometry.window_to_frame(window, size, corners)
-        return Rescale(matrix, (height, width), size, corners, flags["antialias"])
+        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))

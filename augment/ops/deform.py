@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from .. import native
-from ..arguments import PADDING, RESAMPLE, choice, odd_pair
+from ..arguments import RESAMPLE, choice, odd_pair, outside
 from ..base import Flags, Params
 from ..functional import filters, resample
 from ..kinds import Geometric
@@ -25,10 +25,11 @@ class RandomElasticTransform(Geometric):
         alpha: strength (x, y): the displacement is alpha times the smoothed noise, in halves of the image's size.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
         same_on_batch: share one field among the rows.
         p: probability that a row is deformed.
         keepdim: give the output the rank of the input.
+        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -51,6 +52,7 @@ class RandomElasticTransform(Geometric):
         same_on_batch: bool = False,
         p: float | Tensor = 0.5,
         keepdim: bool = False,
+        fill_value: Any = None,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.flags = {
@@ -59,7 +61,7 @@ class RandomElasticTransform(Geometric):
             "alpha": _two(alpha, "alpha", positive=False),
             "align_corners": align_corners,
             "resample": choice(resample, "resample", RESAMPLE),
-            "padding_mode": choice(padding_mode, "padding_mode", PADDING[:3]),
+            **outside(padding_mode, fill_value),
         }
 
     def sample(self, draw: Draw) -> Params:

@@ -1,11 +1,16 @@
-"""Flips."""
+"""Flips, quarter turns and transpositions."""
 
+from typing import Any
+
+import torch
 from torch import Tensor
 
+from ..arguments import RESAMPLE, choice
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
-from ..warp import Permutation
+from ..sampling import Draw, check, numbers
+from ..warp import Homography, Permutation
 
 
 class RandomHorizontalFlip(Geometric):
@@ -58,3 +63,131 @@ class RandomVerticalFlip(Geometric):
         height, width = input.shape[-2:]
         matrix = geometry.scaling(1, -1, 0, height - 1, params["batch_prob"])
         return Permutation(matrix, (height, width))
+
+
+class RandomRotation90(Geometric):
+    """Rotate by quarter turns about the centre; a positive number turns counter-clockwise.
+
+    The frame keeps its size. Pixels stay exact on a square, and on any image whose height and width differ by an even
+    number, of which an odd turn keeps the middle; where they differ by an odd number, an odd turn falls between pixels
+    and is interpolated.
+
+    Args:
+        times: (low, high) of the number of turns, whole, within -3..3; each of them is equally likely. One number for
+            -number..number.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``, for turns that fall between pixels.
+        same_on_batch: share one draw among the rows.
+        align_corners: accepted for compatibility; pixel centres are integers either way.
+        p: probability that a row is turned.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W); zeros come in from outside.
+
+    Params:
+        times: (B,), whole numbers.
+    """
+
+    columns = 1
+    param_names = ("times",)
+
+    def __init__(
+        self,
+        times: int | tuple[int, int],
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        align_corners: bool = True,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        values = numbers(times, "times")
+        low, high = (-values[0], values[0]) if len(values) == 1 else (values[0], values[-1])
+        if len(values) > 2 or not -3 <= low <= high <= 3 or not all(map(float.is_integer, values)):
+            raise ValueError(f"times: expected whole numbers low <= high within [-3, 3], got {times!r}")
+        self.times = int(low), int(high)
+        self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}
+
+    def sample(self, draw: Draw) -> Params:
+        low, high = self.times
+        return {"times": (draw.u[:, 0] * (high - low + 1)).floor() + low}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        check(params["times"].isfinite(), gate, "times: expected finite numbers")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        height, width = input.shape[-2:]
+        turns = params["times"].round().remainder(4)
+        odd, half = turns.remainder(2), (turns >= 2).to(turns.dtype)
+        # a quarter turn swaps x and y, then turns y round
+        matrix = geometry.square_symmetry(odd, half, (half - odd).abs(), height, width)
+        if (height - width) % 2:
+            return Homography(matrix, (height, width), projective=False)
+        return Permutation(matrix, (height, width))
+
+
+class RandomD4(Geometric):
+    """Turn and mirror by a symmetry of the frame: all eight of the square are equally likely. Pixels stay exact.
+
+    Images that are not square have four, without a transposition: as they are, two mirrors, and half a turn. (The
+    dihedral group D4; G. Cohen and M. Welling, "Group equivariant convolutional networks", 2016.)
+
+    Args:
+        p: probability that a symmetry is drawn, which may be the one that changes nothing.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        symmetry: (B,), 0..7, the sum of 1 for a mirror of left and right, 2 for one of top and bottom, and 4 for a
+            transposition before them.
+    """
+
+    columns = 1
+    param_names = ("symmetry",)
+
+    def __init__(self, p: float | Tensor = 1.0, same_on_batch: bool = False, keepdim: bool = False) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+
+    def sample(self, draw: Draw) -> Params:
+        return {"symmetry": (draw.u[:, 0] * 8).long()}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        symmetry = params["symmetry"]
+        check((symmetry >= 0) & (symmetry < 8), gate, "symmetry: expected whole numbers in [0, 7]")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
+        height, width = input.shape[-2:]
+        bits = [(params["symmetry"].long() >> i) & 1 for i in range(3)]
+        x, y, transposed = (bit.float() for bit in bits)
+        transposed = transposed if height == width else torch.zeros_like(transposed)
+        return Permutation(geometry.square_symmetry(transposed, x, y, height, width), (height, width))
+
+
+class RandomTranspose(Geometric):
+    """Swap rows and columns. Pixels stay exact.
+
+    Height and width change places, for every row: where they differ, a row with a closed gate gives the centred window
+    of the new size, and zeros beside it. Use ``p=1`` for such images to lose nothing.
+
+    Args:
+        p: probability that a row is transposed.
+        same_on_batch: transpose all rows or none.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, W, H).
+    """
+
+    def __init__(self, p: float | Tensor = 0.5, same_on_batch: bool = False, keepdim: bool = False) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+
+    def output_size(self, size: tuple[int, int]) -> tuple[int, int]:
+        return size[1], size[0]
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
+        size = (input.shape[-2], input.shape[-1])
+        matrix = geometry.matrix3([0, 1, 0, 1, 0, 0, 0, 0, 1], params["batch_prob"])
+        return Permutation(matrix, size, self.output_size(size))

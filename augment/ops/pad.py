@@ -1,0 +1,285 @@
+"""Frames brought to a size: padded, resized with their aspect kept, or shrunk onto a canvas."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ..arguments import RESAMPLE, channel_values, choice, pair
+from ..base import Flags, Params
+from ..functional import geometry
+from ..kinds import Geometric
+from ..sampling import Bounds, Draw, Range, check
+from ..warp import Homography, Letterbox, Rescale, Window
+from .crop import SHAPES, WINDOW, Size, rescale, side_to_size, whole_frame
+
+GREY = 114 / 255
+
+
+class PadTo(Geometric):
+    """Pad on the right and at the bottom to a size. Pixels stay exact.
+
+    Args:
+        size: (height, width) of the output, or one number for both.
+        pad_mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        pad_value: value of a constant border, on the scale of [0, 1], one or one a channel.
+        keepdim: give the output the rank of the input.
+        crop_if_exceeds: cut an axis that is longer; otherwise it stays as long as it is.
+        p: accepted for compatibility: a frame is padded whether the gate is open or closed.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+
+    Raises:
+        ValueError: if a reflection is to be longer than the image less one pixel, or a circular border than the image.
+    """
+
+    def __init__(
+        self,
+        size: int | Size,
+        pad_mode: str = "constant",
+        pad_value: float | Sequence[float] = 0,
+        keepdim: bool = False,
+        crop_if_exceeds: bool = True,
+        p: float | Tensor = 1.0,
+    ) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.size = pair(size, "size")
+        self.crop_if_exceeds = crop_if_exceeds
+        self.flags = {
+            "padding_mode": choice(pad_mode, "pad_mode", ("constant", "reflect", "replicate", "circular")),
+            "fill": channel_values(pad_value, "pad_value"),
+        }
+
+    def output_size(self, size: Size) -> Size:
+        if self.crop_if_exceeds:
+            return self.size
+        return max(size[0], self.size[0]), max(size[1], self.size[1])
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Window:
+        size = (input.shape[-2], input.shape[-1])
+        output, reach = self.output_size(size), {"reflect": -1, "circular": 0}.get(flags["padding_mode"])
+        if reach is not None and any(n - old > old + reach for n, old in zip(output, size, strict=True)):
+            longest = tuple(2 * old + reach for old in size)
+            raise ValueError(
+                f"PadTo: size: expected at most {longest} with pad_mode={flags['padding_mode']!r} for an image of "
+                f"{size}, got {self.size}"
+            )
+        return Window(params["batch_prob"], (0, 0), size, output)
+
+
+class LongestMaxSize(Geometric):
+    """Resize the whole frame so that its longer side has a length, and keep the aspect.
+
+    Args:
+        max_size: length of the longer side; the other is rounded down.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
+            and ``"nearest"`` always take the edges.
+        p: accepted for compatibility: a frame is resized whether the gate is open or closed.
+        keepdim: give the output the rank of the input.
+        antialias: widen the filter when the image shrinks, as torchvision and PIL do.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+
+    Params:
+        src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
+    """
+
+    param_names = WINDOW
+    param_shapes = SHAPES
+
+    def __init__(
+        self,
+        max_size: int,
+        resample: Any = "BILINEAR",
+        align_corners: bool = True,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        antialias: bool = False,
+    ) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.max_size = length(max_size)
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            "antialias": antialias,
+        }
+
+    def output_size(self, size: Size) -> Size:
+        return side_to_size(self.max_size, size, "long")
+
+    def sample(self, draw: Draw) -> Params:
+        return whole_frame(draw, self.output_size((draw.shape[-2], draw.shape[-1])))
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
+        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
+
+
+class SmallestMaxSize(Geometric):
+    """Resize the whole frame so that its shorter side has a length, and keep the aspect.
+
+    Args:
+        max_size: length of the shorter side; the other is rounded down.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
+            and ``"nearest"`` always take the edges.
+        p: accepted for compatibility: a frame is resized whether the gate is open or closed.
+        keepdim: give the output the rank of the input.
+        antialias: widen the filter when the image shrinks, as torchvision and PIL do.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+
+    Params:
+        src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
+    """
+
+    param_names = WINDOW
+    param_shapes = SHAPES
+
+    def __init__(
+        self,
+        max_size: int,
+        resample: Any = "BILINEAR",
+        align_corners: bool = True,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        antialias: bool = False,
+    ) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.max_size = length(max_size)
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            "antialias": antialias,
+        }
+
+    def output_size(self, size: Size) -> Size:
+        return side_to_size(self.max_size, size, "short")
+
+    def sample(self, draw: Draw) -> Params:
+        return whole_frame(draw, self.output_size((draw.shape[-2], draw.shape[-1])))
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
+        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
+
+
+def length(value: Any) -> int:
+    """Check the length of a side."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"max_size: expected a positive int, got {value!r}")
+    return value
+
+
+class LetterBox(Geometric):
+    """Resize the whole frame into a size with its aspect kept, and fill evenly what is left on two sides.
+
+    The sides are those of Ultralytics' YOLO: lengths are rounded, and an odd pixel goes to the right or the bottom.
+
+    Args:
+        size: (height, width) of the output, or one number for both.
+        fill: value of the bars, on the scale of [0, 1], one or one a channel.
+        scale_up: enlarge a frame that is smaller than the output.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        antialias: widen the filter when the image shrinks, as torchvision and PIL do.
+        p: accepted for compatibility: a frame is fitted whether the gate is open or closed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, h, w).
+    """
+
+    def __init__(
+        self,
+        size: int | Size,
+        fill: float | Sequence[float] = GREY,
+        scale_up: bool = True,
+        resample: Any = "BILINEAR",
+        antialias: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.size = pair(size, "size")
+        self.scale_up = scale_up
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": False,
+            "antialias": antialias,
+            "fill": channel_values(fill, "fill"),
+        }
+
+    def output_size(self, size: Size) -> Size:
+        return self.size
+
+    def fitted(self, size: Size) -> Size:
+        """Give the (h, w) of the resized frame of an (H, W) input."""
+        ratio = min(self.size[0] / size[0], self.size[1] / size[1])
+        ratio = ratio if self.scale_up else min(ratio, 1.0)
+        return max(round(size[0] * ratio), 1), max(round(size[1] * ratio), 1)
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Letterbox:
+        inner = self.fitted((input.shape[-2], input.shape[-1]))
+        corner = (-((self.size[0] - inner[0]) // 2), -((self.size[1] - inner[1]) // 2))
+        window = Window(params["batch_prob"], corner, inner, self.size)
+        return Letterbox(rescale(input, params, flags, inner), window)
+
+
+class RandomZoomOut(Geometric):
+    """Shrink the image and put it at a random place of a canvas of the same size.
+
+    The zoom of SSD (W. Liu et al., "SSD: Single shot multibox detector", 2016, arXiv 1512.02325) in the form of
+    torchvision, whose canvas grows instead: here it is brought back to the size of the input.
+
+    Args:
+        fill: value of the canvas, on the scale of [0, 1], one or one a channel.
+        side_range: (low, high) of the canvas's side as a multiple of the image's, at least 1.
+        p: probability that a row is changed.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        side: (B,). left, top: (B,), pixels of the output beside the image.
+    """
+
+    columns = 3
+    param_names = ("side", "left", "top")
+
+    def __init__(
+        self,
+        fill: float | Sequence[float] = 0.0,
+        side_range: Bounds = (1.0, 4.0),
+        p: float | Tensor = 0.5,
+        resample: Any = "BILINEAR",
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"side": Range(side_range, "side_range", None, (1.0, float("inf")))}
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "fill": channel_values(fill, "fill"),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        height, width = draw.shape[-2:]
+        side = self.ranges["side"](draw.u[:, 0])
+        room = 1 - 1 / side
+        return {"side": side, "left": draw.u[:, 1] * room * width, "top": draw.u[:, 2] * room * height}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        check(params["side"] > 0, gate, "side: expected positive values")
+        for name in self.param_names:
+            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        scale = 1 / params["side"]
+        edge = (scale - 1) / 2  # of the first pixel
+        matrix = geometry.scaling(scale, scale, params["left"] + edge, params["top"] + edge, scale)
+        return Homography(matrix, (input.shape[-2], input.shape[-1]), projective=False)
