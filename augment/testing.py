@@ -18,6 +18,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomBrightness": {"brightness": (0.6, 1.4)},
     "RandomCrop": {"size": (12, 14), "padding": 2},
     "RandomElasticTransform": {"kernel_size": (11, 11), "sigma": (4.0, 4.0), "alpha": (1.0, 1.0)},
+    "RandomFisheye": {"center_x": (-0.3, 0.3), "center_y": (-0.3, 0.3), "gamma": (0.9, 1.5)},
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
     "RandomGaussianNoise": {"std": 0.1},
     "RandomGrayscale": {},

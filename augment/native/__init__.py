@@ -7,14 +7,18 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 from .colour import colour_jitter
 from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
+from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, warp_homography
 from .tone import equalize
 
 __all__ = [
     "colour_jitter",
     "displace",
+    "displace_by",
+    "displace_lines",
     "equalize",
     "follow_field",
+    "follow_formula",
     "identity_rows",
     "permute",
     "separable_filter",

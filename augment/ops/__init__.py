@@ -4,7 +4,7 @@ from .affine import RandomAffine, RandomPerspective, RandomRotation
 from .blur import RandomGaussianBlur
 from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomGrayscale
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
-from .deform import RandomElasticTransform
+from .deform import RandomElasticTransform, RandomFisheye, RandomGridDistortion, RandomThinPlateSpline
 from .erase import RandomErasing
 from .flip import RandomHorizontalFlip, RandomVerticalFlip
 from .noise import RandomGaussianNoise
@@ -21,13 +21,16 @@ __all__ = [
     "RandomElasticTransform",
     "RandomEqualize",
     "RandomErasing",
+    "RandomFisheye",
     "RandomGaussianBlur",
     "RandomGaussianNoise",
     "RandomGrayscale",
+    "RandomGridDistortion",
     "RandomHorizontalFlip",
     "RandomPerspective",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomThinPlateSpline",
     "RandomVerticalFlip",
     "Resize",
 ]
