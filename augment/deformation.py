@@ -68,7 +68,7 @@ class Formula(Deformation):
 
     Args:
         name: which of ``fields.FORMULAS``.
-        params: (B, K), its numbers; a row of zeros stays as it is.
+        params: (B, K), its numbers; a row whose first is 0 stays as it is.
         size: (H, W) of input and output.
     """
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from . import ops as _ops
 from .base import Augmentation
 from .kinds import Geometric
@@ -18,7 +20,11 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomBrightness": {"brightness": (0.6, 1.4)},
     "RandomCrop": {"size": (12, 14), "padding": 2},
     "RandomElasticTransform": {"kernel_size": (11, 11), "sigma": (4.0, 4.0), "alpha": (1.0, 1.0)},
-    "RandomFisheye": {"center_x": (-0.3, 0.3), "center_y": (-0.3, 0.3), "gamma": (0.9, 1.5)},
+    "RandomFisheye": {
+        "center_x": torch.tensor([-0.3, 0.3]),
+        "center_y": torch.tensor([-0.3, 0.3]),
+        "gamma": torch.tensor([0.9, 1.5]),
+    },
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
     "RandomGaussianNoise": {"std": 0.1},
     "RandomGrayscale": {},
@@ -30,7 +36,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "ColorJitter[order]": {**ARGUMENTS["ColorJitter"], "order": (2, 0, 3, 1)},
     "RandomAffine[fill]": {**ARGUMENTS["RandomAffine"], "padding_mode": "fill", "fill_value": 0.5},
     "RandomAffine[nearest]": {**ARGUMENTS["RandomAffine"], "resample": "nearest"},
+    "RandomCoarseDropout[noise]": {"num_holes_range": (2, 5), "fill": "noise", "mask_fill": 0},
     "RandomCrop[reflect]": {"size": (12, 14), "padding": 2, "padding_mode": "reflect"},
+    "RandomGridDistortion[nearest]": {"resample": "nearest"},
+    "RandomGridDropout[fill]": {"unit_size_range": (4, 9), "ratio": (0.3, 0.7), "fill": 0.5},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
 

@@ -17,6 +17,7 @@ from .opaque import load, store
 
 Size = tuple[int, int]
 
+
 class Warp(ABC):
     """A mapping of the pixels of each image of a batch.
 
@@ -229,9 +230,7 @@ class Rescale(Homography):
         return store(resized, image.dtype)
 
 
-def resampled(
-    warp: Warp, image: Tensor, mode: str, padding_mode: str, fill: Sequence[float]
-) -> Tensor:  # (B, C, h, w)
+def resampled(warp: Warp, image: Tensor, mode: str, padding_mode: str, fill: Sequence[float]) -> Tensor:  # (B, C, h, w)
     """Take every output pixel of a warp from where its ``sources`` say."""
     h, w = warp.size
     x, y = resample.pixel_grid(h, w, torch.empty((), device=image.device))

@@ -60,7 +60,7 @@ def centroid(weights: Tensor) -> Tensor:
 def reach(op: Any, warp: Warp) -> float:
     """How far the centroid of a blob may be from its centre in the output."""
     if op.flags.get("resample") == "nearest":
-        return 0.5 + 0.05
+        return 0.5 + (0.5 if isinstance(warp, Deformation) else 0.05)
     if isinstance(warp, Permutation):
         return 0.01  # the levels of uint8 are rounded
     return 0.5 if isinstance(warp, Deformation) or warp.projective else 0.1

@@ -1,6 +1,7 @@
 """Deformations in closed form. A displacement leads from an output pixel to where its value is taken in the input.
 
-Formulas take the numbers of each row and positions in pixels, as a grid (1, 1, w) and (1, h, 1), or as points (B, N, 1).
+Formulas take the numbers of each row, the first of which is 0 where nothing moves, and positions in pixels: a grid,
+(1, 1, w) and (1, h, 1), or points, (B, N, 1).
 """
 
 from collections.abc import Callable
@@ -9,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-PLATE = 8  # numbers of a thin plate before those of its points
+PLATE = 9  # numbers of a thin plate before those of its points
 STEP = 0.125  # pixels over which a slope is measured
 
 
@@ -27,12 +28,12 @@ def fisheye(
 
 
 def thin_plate(
-    params: Tensor,  # (B, 8 + 4 n), see ``plate_params``
+    params: Tensor,  # (B, 9 + 4 n), see ``plate_params``
     x: Tensor,
     y: Tensor,
 ) -> Tensor:  # (B, 2, h, w)
     """Bend a thin plate: an affine map, and r^2 log r^2 around each of n points, each times its weight."""
-    scale_x, scale_y, *affine = params[:, :PLATE, None, None].unbind(1)
+    _, scale_x, scale_y, *affine = params[:, :PLATE, None, None].unbind(1)
     moved = [a + b * x + c * y for a, b, c in (affine[::2], affine[1::2])]
     points = params[:, PLATE:].unflatten(1, (-1, 4))[..., None, None]
     for point in points.unbind(1):
@@ -70,8 +71,12 @@ def plate_params(
     scale: tuple[float, float],  # pixels to units along x and y
     origin: tuple[float, float],  # of the pixels, in units
     reach: tuple[float, float],  # units to pixels along x and y
-) -> Tensor:  # (B, 8 + 4 n)
-    """Bring a thin plate to pixels: scale, affine map of (1, x, y) to x and y in turn, centre and weights of points."""
+) -> Tensor:  # (B, 9 + 4 n)
+    """Bring a thin plate to pixels.
+
+    The numbers are 1, or 0 where nothing moves; scale; the affine map of (1, x, y) to x and y in turn; and of each
+    point its place and its weights.
+    """
     n = source.shape[1]
     to_pixels = weights.new_tensor(reach)
     weights = weights * to_pixels
@@ -80,8 +85,9 @@ def plate_params(
     per_unit = source.new_tensor([1 / s for s in scale])
     centre = (source - source.new_tensor(origin)) * per_unit
     scales = source.new_tensor(scale).expand(len(source), 2)
+    moves = (weights != 0).flatten(1).any(1, keepdim=True).to(source.dtype)
     points = torch.cat([centre, weights[:, :n]], 2).flatten(1)
-    return torch.cat([scales, offset, along_x * scale[0], along_y * scale[1], points], 1)
+    return torch.cat([moves, scales, offset, along_x * scale[0], along_y * scale[1], points], 1)
 
 
 def between_lines(
@@ -130,13 +136,15 @@ def follow(
         return missing.square().sum(-1, keepdim=True), step, at
 
     error, step, found = newton(points)
+    # a few steps of the coordinates' own resolution; a point that is there stays, whatever the others need
+    enough = (points.abs().sum(-1, keepdim=True) * (4 * torch.finfo(points.dtype).eps) + 1e-6).square()
     share = torch.ones_like(error)
     for _ in range(iterations):
         error_next, step_next, trial = newton(found + share * step)
-        better = error_next < error
+        better = (error_next < error) & (error > enough)
         found, step = torch.where(better, trial, found), torch.where(better, step_next, step)
         error = torch.where(better, error_next, error)
         share = torch.where(better, 1.0, share / 2)
-        if error.is_cpu and not (error > 1e-8).any():
+        if error.is_cpu and not (error > enough).any():
             break
     return found

@@ -24,18 +24,18 @@ def _formula_row(
     return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
 
 
-def _is_zero(image: Tensor, params: Tensor, numbers: Rows, *_: Any) -> list[bool]:
-    return [not any(row) for row in numbers]
+def _is_still(image: Tensor, params: Tensor, numbers: Rows, *_: Any) -> list[bool]:
+    return [row[0] == 0 for row in numbers]
 
 
 _SAMPLING = "int mode, int padding, float[] fill"
-_formula = rowwise("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_zero)
-_formula_nearest = rowwise("displace_by_nearest", f"str name, {_SAMPLING}", _formula_row, _is_zero, raw=True)
+_formula = rowwise("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_still)
+_formula_nearest = rowwise("displace_by_nearest", f"str name, {_SAMPLING}", _formula_row, _is_still, raw=True)
 
 
 def displace_by(
     image: Tensor,  # (B, C, H, W), any dtype
-    params: Tensor,  # (B, K), the numbers of the formula; a row of zeros stays as it is
+    params: Tensor,  # (B, K), the numbers of the formula; a row whose first is 0 stays as it is
     name: str,
     mode: str,
     padding: str,
@@ -48,7 +48,7 @@ def displace_by(
         return (_formula_nearest if nearest else _formula)(image, params, name, *config)
     field = fields.FORMULAS[name](params, *resample.pixel_grid(image.shape[-2], image.shape[-1], params))
     output = resample.displacement(image if nearest else load(image), field, *config)
-    return keep_rows((params == 0).all(1), image, output)
+    return keep_rows(params[:, 0] == 0, image, output)
 
 
 def _follow(params: Tensor, points: Tensor, name: str, iterations: int) -> Tensor:
@@ -87,7 +87,7 @@ def _positions(lines: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
     )
 
 
-def _lines_field(lines: Tensor, height: int, width: int) -> Tensor:
+def lines_field(lines: Tensor, height: int, width: int) -> Tensor:
     """Give the displacement (B, 2, h, w)."""
     x, y = resample.pixel_grid(height, width, lines)
     at_x, at_y = _positions(lines, height, width)
@@ -114,7 +114,7 @@ def _lines_row(
 ) -> Tensor:
     if taps is not None and not lines.requires_grad:
         return resample.separable(image, *taps, padding, fill, out)
-    field = _lines_field(lines[None], image.shape[-2], image.shape[-1])
+    field = lines_field(lines[None], image.shape[-2], image.shape[-1])
     return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
 
 
@@ -142,6 +142,6 @@ def displace_lines(
     nearest = mode == "nearest"
     if image.is_cpu:
         return (_lines_nearest if nearest else _lines)(image, lines, *config)
-    field = _lines_field(lines, image.shape[-2], image.shape[-1])
+    field = lines_field(lines, image.shape[-2], image.shape[-1])
     output = resample.displacement(image if nearest else load(image), field, *config)
     return keep_rows(_still(lines), image, output)

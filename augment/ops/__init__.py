@@ -5,9 +5,10 @@ from .blur import RandomGaussianBlur
 from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomGrayscale
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform, RandomFisheye, RandomGridDistortion, RandomThinPlateSpline
+from .dropout import RandomCoarseDropout, RandomGridDropout
 from .erase import RandomErasing
 from .flip import RandomHorizontalFlip, RandomVerticalFlip
-from .noise import RandomGaussianNoise
+from .noise import RandomGaussianNoise, RandomISONoise, RandomSaltAndPepperNoise, RandomShotNoise
 from .tone import RandomEqualize
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Normalize",
     "RandomAffine",
     "RandomBrightness",
+    "RandomCoarseDropout",
     "RandomCrop",
     "RandomElasticTransform",
     "RandomEqualize",
@@ -26,10 +28,14 @@ __all__ = [
     "RandomGaussianNoise",
     "RandomGrayscale",
     "RandomGridDistortion",
+    "RandomGridDropout",
     "RandomHorizontalFlip",
+    "RandomISONoise",
     "RandomPerspective",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomSaltAndPepperNoise",
+    "RandomShotNoise",
     "RandomThinPlateSpline",
     "RandomVerticalFlip",
     "Resize",

@@ -161,7 +161,7 @@ class RandomFisheye(Geometric):
 class RandomThinPlateSpline(Geometric):
     """Bend the image like a thin plate, by moving its corners and its middle.
 
-    The five points lie at (-1, -1), (-1, 1), (1, -1), (1, 1) and (0, 0); what the input has at ``src`` comes to ``dst``.
+    Five points lie at (-1, -1), (-1, 1), (1, -1), (1, 1) and (0, 0); what the input has at ``src`` comes to ``dst``.
     Between them it is the spline of F. Bookstein, "Principal warps", 1989, with its kernels on ``src`` as in kornia.
 
     Args:
@@ -263,7 +263,7 @@ class RandomGridDistortion(Geometric):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.num_steps = whole(num_steps, "num_steps", 1)
         self.columns = 2 * self.num_steps
-        self.param_shapes = {"steps_x": (self.num_steps,), "steps_y": (self.num_steps,)}
+        vars(self).update(param_shapes=dict.fromkeys(self.param_names, (self.num_steps,)))
         self.ranges = {"distort_limit": Range(distort_limit, "distort_limit", domain=(-1, 1))}
         self.flags = {
             "resample": choice(resample, "resample", RESAMPLE),
