@@ -3,16 +3,18 @@
 from . import ops
 from .base import AugmentationBase2D
 from .containers import AugmentationSequential, ParamItem
+from .deformation import Deformation, Field
 from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
 from .ops import *  # noqa: F403
 from .sampling import checks
-from .warp import Field, Homography, Permutation, Warp
+from .warp import Homography, Permutation, Warp
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AugmentationBase2D",
     "AugmentationSequential",
+    "Deformation",
     "Field",
     "GeometricAugmentationBase2D",
     "Homography",

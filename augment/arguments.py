@@ -30,6 +30,13 @@ def number(value: Any, name: str, low: float = -math.inf, high: float = math.inf
     return float(value)
 
 
+def whole(value: Any, name: str, low: int) -> int:
+    """Give a whole number that is not below a limit."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**31:
+        raise ValueError(f"{name}: expected a whole number >= {low}, got {value!r}")
+    return value
+
+
 def pair(value: Any, name: str) -> tuple[int, int]:
     """Give (height, width) from a positive int or a pair of them."""
     values = (value, value) if isinstance(value, int) else value

@@ -42,6 +42,7 @@ class Augmentation(nn.Module):
         param_names: the parameters that ``sample`` gives; empty where they are those of ``self.ranges``.
         shared_params: those among them that hold for the whole batch.
         param_shapes: the shape of a row of those that are not one number a row; None where it is an image.
+        bool_params: those that are masks.
         neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
         own_dtype: see ``Intensity``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
@@ -56,6 +57,7 @@ class Augmentation(nn.Module):
     param_names: ClassVar[Sequence[str]] = ()
     shared_params: ClassVar[Sequence[str]] = ()
     param_shapes: ClassVar[Mapping[str, tuple[int, ...] | None]] = {}
+    bool_params: ClassVar[Sequence[str]] = ()
     neutral: ClassVar[Mapping[str, float]] = {}
     own_dtype: bool = False
     columns: int = 0
@@ -290,7 +292,10 @@ class Augmentation(nn.Module):
                 continue
             if value.device.type != device.type:
                 raise ValueError(f"{name}: params[{key!r}]: expected on {device}, as the image is; got {value.device}")
-            if value.is_complex() or (value.dtype == torch.bool and key != "batch_prob"):
+            if key in self.bool_params:
+                if value.dtype != torch.bool:
+                    raise TypeError(f"{name}: params[{key!r}]: expected a bool mask, got {value.dtype}")
+            elif value.is_complex() or (value.dtype == torch.bool and key != "batch_prob"):
                 raise TypeError(f"{name}: params[{key!r}]: expected real numbers, got {value.dtype}")
             if key in self.shared_params:
                 continue

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from . import ops as _ops
 from .base import Augmentation
 from .kinds import Geometric
@@ -22,6 +24,11 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomContrast": {"contrast": (0.6, 1.4)},
     "RandomCrop": {"size": (12, 14), "padding": 2},
     "RandomElasticTransform": {"kernel_size": (11, 11), "sigma": (4.0, 4.0), "alpha": (1.0, 1.0)},
+    "RandomFisheye": {
+        "center_x": torch.tensor([-0.3, 0.3]),
+        "center_y": torch.tensor([-0.3, 0.3]),
+        "gamma": torch.tensor([0.9, 1.5]),
+    },
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
     "RandomGaussianNoise": {"std": 0.1},
     "RandomGrayscale": {},
@@ -40,12 +47,15 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "PadTo[reflect]": {"size": (20, 20), "pad_mode": "reflect", "crop_if_exceeds": False},
     "RandomAffine[fill]": {**ARGUMENTS["RandomAffine"], "padding_mode": "fill", "fill_value": 0.5},
     "RandomAffine[nearest]": {**ARGUMENTS["RandomAffine"], "resample": "nearest"},
+    "RandomCoarseDropout[noise]": {"num_holes_range": (2, 5), "fill": "noise", "mask_fill": 0},
     "RandomCrop[reflect]": {"size": (12, 14), "padding": 2, "padding_mode": "reflect"},
     "RandomElasticTransform[fill]": {**ARGUMENTS["RandomElasticTransform"], "padding_mode": "fill", "fill_value": 0.5},
     "RandomPerspective[border]": {"padding_mode": "border"},
     "RandomRotation[reflection]": {"degrees": 30.0, "padding_mode": "reflection"},
     "RandomShear[fill]": {"shear": 30.0, "padding_mode": "fill", "fill_value": 0.5},
     "RandomIoUCrop[size]": {"sampler_options": (0.3,), "size": (12, 14)},
+    "RandomGridDistortion[nearest]": {"resample": "nearest"},
+    "RandomGridDropout[fill]": {"unit_size_range": (4, 9), "ratio": (0.3, 0.7), "fill": 0.5},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
 

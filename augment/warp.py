@@ -16,7 +16,6 @@ from .functional import geometry, resample
 from .opaque import load, store
 
 Size = tuple[int, int]
-EDGE_POINTS = 8  # a curved edge of a box is followed at this many points
 
 
 class Warp(ABC):
@@ -258,90 +257,13 @@ class Letterbox(Homography):
         )
 
 
-class Field(Warp):
-    """A free deformation by a displacement of every output pixel: elastic, fisheye, thin plate, grid distortion.
-
-    Args:
-        field: (B, 2, h, w), x and y in pixels; output pixel q takes the input at q + field[q].
-        input_size: (H, W) of the input.
-    """
-
-    def __init__(self, field: Tensor, input_size: Size) -> None:
-        self.field = field
-        self.input_size = input_size
-        self.size = (field.shape[-2], field.shape[-1])
-
-    @property
-    def matrix(self) -> Tensor:
-        raise ValueError("transform_matrix: a deformation has none; move points with warp.points")
-
-    def gated(self, gate: Tensor) -> "Field":
-        return Field(torch.where(gate.view(-1, 1, 1, 1), self.field, 0), self.input_size)
-
-    def image(
-        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
-    ) -> Tensor:
-        return native.displace(image, self.field, resample, padding_mode, list(fill))
-
-    def points(self, points: Tensor) -> Tensor:
-        return native.follow_field(self.field, points)
-
-    def outline(self, corners: Tensor) -> Tensor:
-        share = torch.arange(EDGE_POINTS, device=corners.device, dtype=corners.dtype).view(-1, 1) / EDGE_POINTS
-        here, there = corners.unsqueeze(-2), corners.roll(-1, -2).unsqueeze(-2)
-        return (here + share * (there - here)).flatten(-3, -2)
-
-    def sources(self, points: Tensor) -> Tensor:
-        return points + resample.sample_field(self.field, points)
-
-    def inverse(self) -> "Inverse":
-        return Inverse(self)
-
-    def __getitem__(self, row: int) -> "Field":
-        return Field(self.field[row : row + 1], self.input_size)
-
-
-class Inverse(Warp):
-    """A deformation undone. Points go back exactly; an image goes back through the inverted field."""
-
-    def __init__(self, warp: Field) -> None:
-        self.warp = warp
-        self.input_size, self.size = warp.size, warp.input_size
-
-    @property
-    def matrix(self) -> Tensor:
-        return self.warp.matrix
-
-    def gated(self, gate: Tensor) -> "Inverse":
-        return Inverse(self.warp.gated(gate))
-
-    def image(
-        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
-    ) -> Tensor:
-        return _field_of(self, len(image), image.device).image(image, resample, padding_mode, fill)
-
-    def points(self, points: Tensor) -> Tensor:
-        return self.warp.sources(points)
-
-    def sources(self, points: Tensor) -> Tensor:
-        return self.warp.points(points)
-
-    def outline(self, corners: Tensor) -> Tensor:
-        return self.warp.outline(corners)
-
-    def inverse(self) -> Field:
-        return self.warp
-
-    def __getitem__(self, row: int) -> "Inverse":
-        return Inverse(self.warp[row])
-
-
-def _field_of(warp: Warp, rows: int, device: torch.device) -> Field:
-    """Follow every output pixel of a warp back to the input."""
+def resampled(warp: Warp, image: Tensor, mode: str, padding_mode: str, fill: Sequence[float]) -> Tensor:  # (B, C, h, w)
+    """Take every output pixel of a warp from where its ``sources`` say."""
     h, w = warp.size
-    x, y = resample.pixel_grid(h, w, torch.empty((), device=device))
-    pixels = torch.stack([x.expand(1, h, w), y.expand(1, h, w)], -1).flatten(1, 2).expand(rows, -1, -1)
-    return Field((warp.sources(pixels) - pixels).transpose(1, 2).unflatten(2, (h, w)), warp.input_size)
+    x, y = resample.pixel_grid(h, w, torch.empty((), device=image.device))
+    pixels = torch.stack([x.expand(1, h, w), y.expand(1, h, w)], -1).flatten(1, 2).expand(len(image), -1, -1)
+    field = (warp.sources(pixels) - pixels).transpose(1, 2).unflatten(2, (h, w))
+    return native.displace(image, field, mode, padding_mode, list(fill))
 
 
 class Chain(Warp):
@@ -361,7 +283,7 @@ class Chain(Warp):
     def image(
         self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
     ) -> Tensor:
-        return _field_of(self, len(image), image.device).image(image, resample, padding_mode, fill)
+        return resampled(self, image, resample, padding_mode, fill)
 
     def points(self, points: Tensor) -> Tensor:
         return self.second.points(self.first.points(points))

@@ -21,7 +21,7 @@ def each(cases: list[Case]):
 
 def channels(case: Case) -> tuple[int, ...]:
     """The numbers of channels that an op takes."""
-    return (1, 3) if case.op.__name__ == "ColorJitter" else (1, 2, 3, 4, 13)
+    return (1, 3) if case.op.__name__ in ("ColorJitter", "RandomISONoise") else (1, 2, 3, 4, 13)
 
 
 @each(CASES)

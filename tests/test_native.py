@@ -6,7 +6,7 @@ from helpers import picture
 from torch.testing import assert_close
 
 from augment import native, sampling
-from augment.functional import colour, filters, geometry, resample, tone
+from augment.functional import colour, dropout, fields, filters, geometry, resample, tone
 from augment.opaque import load, store
 
 B = 3
@@ -29,10 +29,26 @@ FACTORS = torch.tensor([[1.0, 1, 1, 0], [0.8, 1.3, 0.5, 0.2], [1.4, 0.7, 1.6, -0
 ORDER = torch.tensor([2, 0, 3, 1])
 GATE = torch.tensor([1.0, 0.0, 1.0])
 
+POINTS = torch.rand(1, 5, 2, generator=torch.Generator().manual_seed(3)) * 2 - 1
+MOVES = torch.tensor([[0.0] * 5, [0.1] * 5, [0.3, -0.2, 0.1, 0.0, 0.2]]).unsqueeze(2)
+PLATE = fields.plate_params(
+    POINTS.expand(B, -1, -1), fields.plate_weights(POINTS, POINTS + MOVES), (0.1, 0.2), (-1.0, -1.5), (11.0, 8.0)
+)
+LENS = torch.tensor([[0.0] * 8, [1, 9.3, 8.1, 0.9, 11, 8, 1 / 11, 1 / 8], [1, 14.2, 6.6, 1.5, 11, 8, 1 / 11, 1 / 8]])
+EVEN = torch.tensor([-0.5, 7.0, 15.0, 22.5]).expand(B, 2, 4)
+LINES = torch.stack([EVEN, EVEN + torch.tensor([[[0.0] * 4]] * 2 + [[[0, 2.0, -1, 0]]])], 2)[[0, 2, 2]]
+LINES[1, 1, 1] += 0.7
+HOLES = torch.tensor([[[0.0, 0, 0, 5]] * 2, [[3, 4, 5, 6], [5, 1, 3, 9]], [[20, 0, 3, 17], [0, 0, 0, 0]]])
+
 CALLS = {
     "warp_homography": (torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1), 17, 23, 0, 0, [0.5], False),
     "warp_homography_nearest": (ROTATIONS, 12, 14, 1, 0, [0.0], True),
     "permute": (FLIPS, 17, 23, "constant", [0.0]),
+    "displace_by": (LENS, "fisheye", 0, 0, [0.0]),
+    "displace_by_nearest": (PLATE, "thin_plate", 1, 2, [0.0]),
+    "displace_lines": (LINES, 0, 0, [0.5]),
+    "displace_lines_nearest": (LINES, 1, 1, [0.0]),
+    "fill_rectangles": (HOLES, [0.5]),
     "displace": (FIELD, 0, 1, [0.0]),
     "displace_nearest": (FIELD, 1, 2, [0.0]),
     "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
@@ -65,6 +81,7 @@ def test_opcheck_others() -> None:
     along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
     torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
     torch.library.opcheck(torch.ops.augment.follow_field.default, (FIELD, torch.rand(B, 4, 2) * 15, 5))
+    torch.library.opcheck(torch.ops.augment.follow_formula.default, (LENS, torch.rand(B, 4, 2) * 15, "fisheye", 5))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.uint8])
@@ -105,6 +122,41 @@ def test_displacement_on_rows_is_that_on_the_batch(mode: str) -> None:
     assert torch.equal(rows[0], image[0])
 
 
+@pytest.mark.parametrize("mode", resample.MODES)
+@pytest.mark.parametrize("name", fields.FORMULAS)
+def test_formulas_on_rows_are_those_on_the_batch(name: str, mode: str) -> None:
+    image, params = picture(B), {"fisheye": LENS, "thin_plate": PLATE}[name]
+    rows = native.displace_by(image, params, name, mode, "border", [0.0])
+    field = fields.FORMULAS[name](params, *resample.pixel_grid(17, 23, params))
+    assert_close(rows, native.displace(image, field, mode, "border", [0.0]), atol=2e-5, rtol=0)
+    assert_close(rows, resample.displacement(image, field, resample.MODES[mode], 1, [0.0]), atol=2e-5, rtol=0)
+    assert torch.equal(rows[0], image[0])
+    points = torch.rand(B, 9, 2) * 10 + 4
+    x, y = points.round().long().unbind(2)
+    taken = torch.stack([field[i, :, y[i], x[i]].T for i in range(B)])
+    assert_close(fields.displacement_at(name, params, points.round()), taken, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("mode", resample.MODES)
+@pytest.mark.parametrize("padding", resample.PADDINGS)
+def test_lines_on_rows_are_those_on_the_batch(mode: str, padding: str) -> None:
+    image = picture(B)
+    rows = native.displace_lines(image, LINES, mode, padding, [0.25])
+    field = native.formula.lines_field(LINES, 17, 23)
+    args = (resample.MODES[mode], resample.PADDINGS[padding], [0.25])
+    assert_close(rows, resample.displacement(image, field, *args), atol=2e-5, rtol=0)
+    assert torch.equal(rows[0], image[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8, torch.int64, torch.bool])
+def test_rectangles_on_rows_are_those_on_the_batch(dtype: torch.dtype) -> None:
+    image = (picture(B) * 2).to(dtype)
+    fill = [1.0, 0.0, 1.0]
+    expected = torch.where(dropout.in_rectangles(HOLES, 17, 23), resample.per_channel(fill, image), image)
+    assert torch.equal(native.fill_rectangles(image, HOLES, fill), expected)
+    assert not torch.equal(expected[1:], image[1:])
+
+
 @pytest.mark.parametrize("border", filters.BORDERS)
 def test_filter_on_rows_is_that_on_the_batch(border: str) -> None:
     image = picture(B)
@@ -130,7 +182,9 @@ def test_equalize_on_rows_is_that_on_the_batch(dtype: torch.dtype) -> None:
     assert torch.equal(native.equalize(image, torch.ones(B, dtype=torch.bool)), tone.equalize_batch(image))
 
 
-@pytest.mark.parametrize("name", ["warp_homography", "displace", "separable_filter", "colour_jitter"])
+@pytest.mark.parametrize(
+    "name", ["warp_homography", "displace", "displace_by", "displace_lines", "separable_filter", "colour_jitter"]
+)
 def test_gradient_reaches_params(name: str) -> None:
     op = getattr(torch.ops.augment, name).default
     params, *config = CALLS[name]

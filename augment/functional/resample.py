@@ -175,10 +175,18 @@ def axis_taps(
 ) -> list[Taps]:
     """Say for each row where n output positions fall on an axis of ``size`` pixels.
 
-    A position t of the output takes ``factor * t + offset``; a zero padding reaches one pixel out.
+    A position t of the output takes ``factor * t + offset``.
     """
     grid = torch.arange(n, dtype=factor.dtype, device=factor.device)
-    position = torch.addcmul(offset.unsqueeze(1), factor.unsqueeze(1), grid)
+    return taps(torch.addcmul(offset.unsqueeze(1), factor.unsqueeze(1), grid), size, padding)
+
+
+def taps(
+    position: Tensor,  # (B, n), in pixels
+    size: int,
+    padding: int,
+) -> list[Taps]:
+    """Say for each row where positions fall on an axis of ``size`` pixels; a zero padding reaches one pixel out."""
     if padding == PADDINGS["reflection"]:
         position = (position + 0.5).remainder(2 * size)
         position = torch.minimum(position, 2 * size - position) - 0.5

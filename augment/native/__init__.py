@@ -5,19 +5,27 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 """
 
 from .colour import colour_jitter
+from .dropout import fill_rectangles
 from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
+from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
+from .noise import salt_and_pepper
 from .tone import equalize
 
 __all__ = [
     "colour_jitter",
     "displace",
+    "displace_by",
+    "displace_lines",
     "equalize",
+    "fill_rectangles",
     "follow_field",
+    "follow_formula",
     "identity_rows",
     "permute",
     "place",
+    "salt_and_pepper",
     "separable_filter",
     "smooth_field",
     "warp_homography",

@@ -3,15 +3,20 @@
 import math
 from typing import Any, ClassVar
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from .. import native
-from ..arguments import RESAMPLE, choice, odd_pair, outside
+from ..arguments import PADDING, RESAMPLE, choice, odd_pair, outside, whole
 from ..base import Flags, Params
-from ..functional import filters, resample
+from ..deformation import Field, Formula, Lines
+from ..functional import fields, filters, resample
 from ..kinds import Geometric
-from ..sampling import Draw
-from ..warp import Field
+from ..sampling import Bounds, Draw, Range, check
+
+CORNERS_AND_MIDDLE = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0), (0.0, 0.0))
+THINNEST = 0.01  # of its width is what a cell of a grid keeps at least
 
 
 class RandomElasticTransform(Geometric):
@@ -90,6 +95,202 @@ class RandomElasticTransform(Geometric):
         gate = self.gate(params)
         field = native.smooth_field(noise, along_y, along_x, gate) * reach
         return Field(field, (height, width))
+
+
+class RandomFisheye(Geometric):
+    """Push pixels outwards by their distance from a random centre, as kornia defines it.
+
+    Coordinates are in units: -1 and 1 are the centres of the outer pixels. The output at (x, y) takes the input at
+    (x, y) times 1 + r ** gamma, where r is the distance of (x, y) from the centre.
+
+    Args:
+        center_x, center_y: (low, high) of the centre, in units.
+        gamma: (low, high) of the exponent; positive.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is deformed.
+        keepdim: give the output the rank of the input.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        center_x, center_y, gamma: (B, 1).
+    """
+
+    param_shapes: ClassVar = {"center_x": (1,), "center_y": (1,), "gamma": (1,)}
+
+    def __init__(
+        self,
+        center_x: Bounds,
+        center_y: Bounds,
+        gamma: Bounds,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+        resample: Any = "BILINEAR",
+        padding_mode: Any = "ZEROS",
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "center_x": Range(center_x, "center_x", None),
+            "center_y": Range(center_y, "center_y", None),
+            "gamma": Range(gamma, "gamma", None, (1e-3, math.inf)),
+        }
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "padding_mode": choice(padding_mode, "padding_mode", PADDING[:3]),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        return {name: value.unsqueeze(1) for name, value in super().sample(draw).items()}
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Formula:
+        size = (input.shape[-2], input.shape[-1])
+        one = torch.ones_like(params["gamma"])
+        middle_y, middle_x = ((n - 1) / 2 for n in size)
+        columns = [
+            one,
+            (params["center_x"] + 1) * middle_x,
+            (params["center_y"] + 1) * middle_y,
+            params["gamma"],
+            *(one * value for value in (middle_x, middle_y, 1 / max(middle_x, 0.5), 1 / max(middle_y, 0.5))),
+        ]
+        return Formula("fisheye", torch.cat(columns, 1), size)
+
+
+class RandomThinPlateSpline(Geometric):
+    """Bend the image like a thin plate, by moving its corners and its middle.
+
+    Five points lie at (-1, -1), (-1, 1), (1, -1), (1, 1) and (0, 0); what the input has at ``src`` comes to ``dst``.
+    Between them it is the spline of F. Bookstein, "Principal warps", 1989, with its kernels on ``src`` as in kornia.
+
+    Args:
+        scale: how far a point moves at most along x and along y, in halves of the image's size.
+        align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is deformed.
+        keepdim: give the output the rank of the input.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        src, dst: (B, 5, 2), in halves of the image's size from its middle.
+    """
+
+    columns = 10
+    param_names = ("src", "dst")
+    param_shapes: ClassVar = {"src": (5, 2), "dst": (5, 2)}
+
+    def __init__(
+        self,
+        scale: float | Tensor = 0.2,
+        align_corners: bool = False,
+        padding_mode: Any = "ZEROS",
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+        resample: Any = "BILINEAR",
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"scale": Range(scale, "scale")}
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "align_corners": align_corners,
+            "padding_mode": choice(padding_mode, "padding_mode", PADDING[:3]),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        entries = [torch.full_like(draw.u[:, 0], value) for point in CORNERS_AND_MIDDLE for value in point]
+        src = torch.stack(entries, 1).unflatten(1, (5, 2))
+        return {"src": src, "dst": src + self.ranges["scale"](draw.u).unflatten(1, (5, 2))}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in self.param_names:
+            check(params[name].isfinite(), gate, f"{name}: expected finite points")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Formula:
+        height, width = size = (input.shape[-2], input.shape[-1])
+        lost = 1 if flags["align_corners"] else 0
+        reach_x, reach_y = (width - lost) / 2, (height - lost) / 2
+        unit_x, unit_y = 1 / max(reach_x, 0.5), 1 / max(reach_y, 0.5)
+        origin = (-(width - 1) / 2 * unit_x, -(height - 1) / 2 * unit_y)
+        weights = fields.plate_weights(params["src"], params["dst"])
+        numbers = fields.plate_params(params["src"], weights, (unit_x, unit_y), origin, (reach_x, reach_y))
+        return Formula("thin_plate", numbers, size)
+
+
+class RandomGridDistortion(Geometric):
+    """Widen and narrow the cells of a grid, as albumentations' ``GridDistortion`` does.
+
+    Every cell of the output shows a cell of the input whose sides are those of an even grid times one plus a random
+    number; between lines the map is linear. Unlike there, the cells divide the image from edge to edge, so that a limit
+    of zero changes nothing.
+
+    Args:
+        num_steps: cells along each axis.
+        distort_limit: (low, high) of what is added to the width of a cell, as a fraction, or one number for
+            -number..number; within -1..1. A cell keeps a hundredth of its width.
+        normalized: scale the widths so that the input's cells fill its frame and nothing comes in from outside.
+        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is deformed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        steps_x, steps_y: (B, num_steps), widths of the input's cells, 1 being even.
+    """
+
+    param_names = ("steps_x", "steps_y")
+
+    def __init__(
+        self,
+        num_steps: int = 5,
+        distort_limit: Bounds = (-0.3, 0.3),
+        normalized: bool = True,
+        resample: Any = "BILINEAR",
+        padding_mode: Any = "ZEROS",
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.num_steps = whole(num_steps, "num_steps", 1)
+        self.columns = 2 * self.num_steps
+        vars(self).update(param_shapes=dict.fromkeys(self.param_names, (self.num_steps,)))
+        self.ranges = {"distort_limit": Range(distort_limit, "distort_limit", domain=(-1, 1))}
+        self.flags = {
+            "resample": choice(resample, "resample", RESAMPLE),
+            "padding_mode": choice(padding_mode, "padding_mode", PADDING[:3]),
+            "normalized": normalized,
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        steps = (1 + self.ranges["distort_limit"](draw.u)).clamp(min=THINNEST)
+        return {"steps_x": steps[:, : self.num_steps], "steps_y": steps[:, self.num_steps :]}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in self.param_names:
+            check(params[name].isfinite() & (params[name] > 0), gate, f"{name}: expected positive values")
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Lines:
+        size = (input.shape[-2], input.shape[-1])
+        axes = []
+        for steps, extent in ((params["steps_x"], size[1]), (params["steps_y"], size[0])):
+            even = torch.arange(self.num_steps + 1, device=steps.device, dtype=steps.dtype) / self.num_steps
+            # what the cells add up to beyond an even grid, so that even cells come out exact
+            beyond = F.pad((steps - 1).cumsum(1), (1, 0)) / self.num_steps
+            moved = (even + beyond) / (1 + beyond[:, -1:]) if flags["normalized"] else even + beyond
+            axes.append(torch.stack([even.expand_as(moved), moved], 1) * extent - 0.5)
+        return Lines(torch.stack(axes, 1), size)
 
 
 def _two(value: Any, name: str, positive: bool) -> tuple[float, float]:

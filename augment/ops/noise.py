@@ -1,13 +1,16 @@
 """Noise."""
 
+import math
 from typing import ClassVar
 
 from torch import Tensor
 
+from .. import native
 from ..arguments import number
 from ..base import Flags, Params
+from ..functional import noise
 from ..kinds import Intensity
-from ..sampling import Draw
+from ..sampling import Bounds, Draw, Range
 
 
 class RandomGaussianNoise(Intensity):
@@ -45,10 +48,161 @@ class RandomGaussianNoise(Intensity):
         return {"gaussian_noise": draw.normal(draw.shape[1:], self.mean, self.std)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        noise = params["gaussian_noise"]
-        if noise.shape[1:] != input.shape[1:]:
-            raise ValueError(
-                f"RandomGaussianNoise: params['gaussian_noise']: expected the image's shape {tuple(input.shape)}, "
-                f"got {tuple(noise.shape)}"
-            )
-        return input + noise.to(input.dtype)
+        drawn = fitting(params, "gaussian_noise", input, "RandomGaussianNoise")
+        return input + drawn.to(input.dtype)
+
+
+class RandomISONoise(Intensity):
+    """Add the noise of a camera at a high ISO, as albumentations' ``ISONoise`` did before its version 2.
+
+    In HLS, whose saturation stays: the hue turns by a normal variable of deviation ``color_shift * intensity`` turns; a
+    photon count of mean ``255 * intensity`` times the deviation of the image's lightness, divided by 255, brings the
+    lightness that share nearer to 1. The count is normal with the mean and the variance of the Poisson count, cut at 0.
+
+    Args:
+        color_shift: (low, high) of the hue's deviation at intensity 1, in turns; in 0..1.
+        intensity: (low, high) of the strength; not negative.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), C 1 or 3.
+
+    Params:
+        color_shift, intensity: (B,). noise: (B, 2, H, W), standard normal, of the hue and of the light.
+    """
+
+    param_names = ("color_shift", "intensity", "noise")
+    param_shapes: ClassVar = {"noise": None}
+
+    def __init__(
+        self,
+        color_shift: Bounds = (0.01, 0.05),
+        intensity: Bounds = (0.1, 0.5),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "color_shift": Range(color_shift, "color_shift", None, (0, 1)),
+            "intensity": Range(intensity, "intensity", None, (0, math.inf)),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        return {**super().sample(draw), "noise": draw.normal((2, *draw.shape[-2:]), 0.0, 1.0)}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        if input.shape[1] not in (1, 3):
+            raise ValueError(f"RandomISONoise: input: expected 1 or 3 channels, got {input.shape[1]}")
+        drawn = fitting(params, "noise", input[:, :1].expand(-1, 2, -1, -1), "RandomISONoise")
+        return noise.sensor(input, params["color_shift"], params["intensity"], drawn.to(input.dtype))
+
+
+class RandomSaltAndPepperNoise(Intensity):
+    """Turn random pixels white and black, in all channels.
+
+    Args:
+        amount: (low, high) of the share of pixels, in 0..1, or one number for it.
+        salt_vs_pepper: (low, high) of the share of white among them, in 0..1, or one number for it.
+        p: probability that a row is changed.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), any C.
+
+    Params:
+        amount_factor, salt_and_pepper_factor: (B,). mask_salt, mask_pepper: (B, C, H, W) bool.
+    """
+
+    columns = 2
+    param_names = ("amount_factor", "salt_and_pepper_factor", "mask_salt", "mask_pepper")
+    param_shapes: ClassVar = {"mask_salt": None, "mask_pepper": None}
+    bool_params = ("mask_salt", "mask_pepper")
+    own_dtype = True
+
+    def __init__(
+        self,
+        amount: Bounds = (0.01, 0.06),
+        salt_vs_pepper: Bounds = (0.4, 0.6),
+        p: float | Tensor = 0.5,
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "amount_factor": share(amount, "amount"),
+            "salt_and_pepper_factor": share(salt_vs_pepper, "salt_vs_pepper"),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        drawn = super().sample(draw)
+        u = draw.uniform((1, *draw.shape[-2:]), 0.0, 1.0)
+        # from above, as rows that stay closed hold zeros
+        amount = drawn["amount_factor"].view(-1, 1, 1, 1)
+        salt = u >= 1 - amount * drawn["salt_and_pepper_factor"].view(-1, 1, 1, 1)
+        pepper = (u >= 1 - amount) & ~salt
+        shape = (*draw.shape[:2], -1, -1)
+        return {**drawn, "mask_salt": salt.expand(shape), "mask_pepper": pepper.expand(shape)}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        salt, pepper = (fitting(params, name, input, "RandomSaltAndPepperNoise") for name in self.bool_params)
+        return native.salt_and_pepper(input, salt, pepper, self.gate(params))
+
+
+class RandomShotNoise(Intensity):
+    """Count photons (D. Hendrycks, T. Dietterich, "Benchmarking neural network robustness", 2019, ImageNet-C).
+
+    A value x becomes a count of mean ``x * scale``, divided by the scale and cut to [0, 1]. The count is normal with
+    the mean and the variance of the Poisson count, so that a gradient passes and the noise can be replayed; below some
+    ten photons it lacks the skewness and the whole numbers of the Poisson count.
+
+    Args:
+        scale: (low, high) of the photons that a white pixel counts on average; the fewer, the noisier. ImageNet-C has
+            60 for its mildest noise and 3 for its strongest.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        scale: (B,). noise: (B, C, H, W), standard normal.
+    """
+
+    param_names = ("scale", "noise")
+    param_shapes: ClassVar = {"noise": None}
+
+    def __init__(
+        self,
+        scale: Bounds = (12.0, 60.0),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"scale": Range(scale, "scale", None, (1e-3, math.inf))}
+
+    def sample(self, draw: Draw) -> Params:
+        return {**super().sample(draw), "noise": draw.normal(draw.shape[1:], 0.0, 1.0)}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        drawn = fitting(params, "noise", input, "RandomShotNoise")
+        return noise.shot(input, params["scale"], drawn.to(input.dtype))
+
+
+def share(value: Bounds, name: str) -> Range:
+    """Give the range of a share in 0..1, or one number for it."""
+    bounds = (value, value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+    return Range(bounds, name, None, (0, 1))
+
+
+def fitting(params: Params, name: str, image: Tensor, op: str) -> Tensor:
+    """Give noise, which has to be of the image's size."""
+    drawn, shape = params[name], tuple(image.shape)
+    if drawn.shape[1:] != image.shape[1:]:
+        raise ValueError(f"{op}: params[{name!r}]: expected the image's shape {shape}, got {tuple(drawn.shape)}")
+    return drawn

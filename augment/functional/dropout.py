@@ -1,0 +1,69 @@
+"""Which pixels are dropped, and how much of labels lies on them."""
+
+import torch
+from torch import Tensor
+
+from .resample import pixel_grid
+
+
+def in_rectangles(
+    rectangles: Tensor,  # (B, N, 4): first pixel x and y, width and height; of width 0 where there is none
+    height: int,
+    width: int,
+) -> Tensor:  # (B, 1, H, W) bool
+    """Say which pixels lie in any of the rectangles."""
+    x, y = pixel_grid(height, width, rectangles)
+    dropped = torch.zeros(len(rectangles), height, width, dtype=torch.bool, device=rectangles.device)
+    for left, top, across, down in (r[..., None, None].unbind(1) for r in rectangles.unbind(1)):
+        dropped = dropped | ((x >= left) & (x < left + across) & (y >= top) & (y < top + down))
+    return dropped.unsqueeze(1)
+
+
+def in_grid(
+    unit: Tensor,  # (B,), pixels
+    hole: Tensor,  # (B,), pixels; 0 drops none
+    offset_x: Tensor,  # (B,), pixels
+    offset_y: Tensor,  # (B,), pixels
+    height: int,
+    width: int,
+) -> Tensor:  # (B, 1, H, W) bool
+    """Say which pixels lie in the square holes of a grid, one in the first corner of every unit."""
+    x, y = pixel_grid(height, width, unit)
+    unit, hole, offset_x, offset_y = (value.view(-1, 1, 1) for value in (unit, hole, offset_x, offset_y))
+    return (((x + offset_x).remainder(unit) < hole) & ((y + offset_y).remainder(unit) < hole)).unsqueeze(1)
+
+
+def covered_boxes(
+    dropped: Tensor,  # (B, 1, H, W) bool
+    boxes: Tensor,  # (B, N, 4), x1, y1, x2, y2 on edges
+) -> Tensor:  # (B, N)
+    """Give the share of each box that was dropped, of its part inside the image; 0 where nothing of it is inside."""
+    height, width = dropped.shape[-2:]
+    sums = torch.nn.functional.pad(dropped[:, 0].float().cumsum(1).cumsum(2), (1, 0, 1, 0))
+    x1, y1, x2, y2 = boxes.float().unbind(2)
+    x1, x2, y1, y2 = x1.clamp(0, width), x2.clamp(0, width), y1.clamp(0, height), y2.clamp(0, height)
+    area = (x2 - x1) * (y2 - y1)
+    covered = _read(sums, x2, y2) - _read(sums, x1, y2) - _read(sums, x2, y1) + _read(sums, x1, y1)
+    return torch.where(area > 0, covered / area.clamp(min=1e-6), 0.0).clamp(0, 1)
+
+
+def _read(sums: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Read a table (B, H + 1, W + 1) of sums at corners, in between linearly, which is exact inside a pixel."""
+    height, width = sums.shape[-2:]
+    left, top = x.floor().clamp(max=width - 2), y.floor().clamp(max=height - 2)
+    share_x, share_y = x - left, y - top
+    first = (top * width + left).long()
+    near, right, below, far = (sums.flatten(1).gather(1, first + step) for step in (0, 1, width, width + 1))
+    return torch.lerp(torch.lerp(near, right, share_x), torch.lerp(below, far, share_x), share_y)
+
+
+def covered_points(
+    dropped: Tensor,  # (B, 1, H, W) bool
+    points: Tensor,  # (B, N, 2), in pixel centres
+) -> Tensor:  # (B, N) bool
+    """Say which points lie on a dropped pixel; points outside the image do not."""
+    height, width = dropped.shape[-2:]
+    x, y = (points + 0.5).floor().unbind(2)
+    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+    index = (y.clamp(0, height - 1) * width + x.clamp(0, width - 1)).long()
+    return dropped.flatten(1).gather(1, index) & inside

@@ -1,0 +1,147 @@
+"""Deformations by a formula of a few numbers a row, and by moved grid lines."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..functional import fields, resample
+from ..opaque import LIBRARY, define, load, rowwise
+from .rows import Out, Rows, keep_rows
+
+
+def _formula_row(
+    image: Tensor,
+    params: Tensor,
+    numbers: list[float],
+    name: str,
+    mode: int,
+    padding: int,
+    fill: list[float],
+    out: Out = None,
+) -> Tensor:
+    field = fields.FORMULAS[name](params[None], *resample.pixel_grid(image.shape[-2], image.shape[-1], params))
+    return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
+
+
+def _is_still(image: Tensor, params: Tensor, numbers: Rows, *_: Any) -> list[bool]:
+    return [row[0] == 0 for row in numbers]
+
+
+_SAMPLING = "int mode, int padding, float[] fill"
+_formula = rowwise("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_still)
+_formula_nearest = rowwise("displace_by_nearest", f"str name, {_SAMPLING}", _formula_row, _is_still, raw=True)
+
+
+def displace_by(
+    image: Tensor,  # (B, C, H, W), any dtype
+    params: Tensor,  # (B, K), the numbers of the formula; a row whose first is 0 stays as it is
+    name: str,
+    mode: str,
+    padding: str,
+    fill: list[float],
+) -> Tensor:  # (B, C, H, W)
+    """Warp an image by the displacement that a formula gives; ``nearest`` keeps values of any dtype exact."""
+    config = (resample.MODES[mode], resample.PADDINGS[padding], fill)
+    nearest = mode == "nearest"
+    if image.is_cpu:
+        return (_formula_nearest if nearest else _formula)(image, params, name, *config)
+    field = fields.FORMULAS[name](params, *resample.pixel_grid(image.shape[-2], image.shape[-1], params))
+    output = resample.displacement(image if nearest else load(image), field, *config)
+    return keep_rows(params[:, 0] == 0, image, output)
+
+
+def _follow(params: Tensor, points: Tensor, name: str, iterations: int) -> Tensor:
+    return fields.follow(lambda at: fields.displacement_at(name, params, at), points, iterations)
+
+
+_follow_op = define(
+    "follow_formula",
+    "(Tensor params, Tensor points, str name, int iterations) -> Tensor",
+    _follow,
+    lambda params, points, name, iterations: torch.empty_like(points),
+)
+torch.library.register_autograd(
+    "augment::follow_formula", lambda ctx, gradient: (None, gradient, None, None), lib=LIBRARY
+)
+
+
+def follow_formula(
+    params: Tensor,  # (B, K)
+    points: Tensor,  # (B, N, 2), in the input
+    name: str,
+    iterations: int = 30,
+) -> Tensor:  # (B, N, 2), in the output
+    """Find where a formula moves points of the input; the gradient is that of a constant shift."""
+    return _follow_op(params, points, name, iterations)
+
+
+# -------------------------------------------------------------------------------------------------------------- lines
+
+
+def _positions(lines: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Give where columns (B, w) and rows (B, h) of the output are taken."""
+    x, y = resample.pixel_grid(height, width, lines)
+    return tuple(  # type: ignore[return-value]
+        fields.between_lines(lines[:, axis, 0], lines[:, axis, 1], at.flatten()) for axis, at in ((0, x), (1, y))
+    )
+
+
+def lines_field(lines: Tensor, height: int, width: int) -> Tensor:
+    """Give the displacement (B, 2, h, w)."""
+    x, y = resample.pixel_grid(height, width, lines)
+    at_x, at_y = _positions(lines, height, width)
+    columns, rows = at_x.unsqueeze(1) - x, at_y.unsqueeze(2) - y
+    return torch.stack([columns.expand(-1, height, width), rows.expand(-1, height, width)], 1)
+
+
+def _read_taps(image: Tensor, lines: Tensor, mode: int, padding: int, fill: list[float]) -> list[Any]:
+    if mode != resample.MODES["bilinear"]:
+        return [None] * len(lines)
+    height, width = image.shape[-2:]
+    x, y = _positions(lines.detach().to(torch.promote_types(image.dtype, torch.float32)), height, width)
+    return list(zip(resample.taps(x, width, padding), resample.taps(y, height, padding), strict=True))
+
+
+def _lines_row(
+    image: Tensor,
+    lines: Tensor,
+    taps: tuple[resample.Taps, resample.Taps] | None,
+    mode: int,
+    padding: int,
+    fill: list[float],
+    out: Out = None,
+) -> Tensor:
+    if taps is not None and not lines.requires_grad:
+        return resample.separable(image, *taps, padding, fill, out)
+    field = lines_field(lines[None], image.shape[-2], image.shape[-1])
+    return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
+
+
+def _are_still(image: Tensor, lines: Tensor, *_: Any) -> list[bool]:
+    return _still(lines).tolist()
+
+
+def _still(lines: Tensor) -> Tensor:
+    return (lines[:, :, 0] == lines[:, :, 1]).flatten(1).all(1)
+
+
+_lines = rowwise("displace_lines", _SAMPLING, _lines_row, _are_still, read=_read_taps)
+_lines_nearest = rowwise("displace_lines_nearest", _SAMPLING, _lines_row, _are_still, raw=True, read=_read_taps)
+
+
+def displace_lines(
+    image: Tensor,  # (B, C, H, W), any dtype
+    lines: Tensor,  # (B, 2, 2, n), for x and y: where the lines are in the output, and where they were in the input
+    mode: str,
+    padding: str,
+    fill: list[float],
+) -> Tensor:  # (B, C, H, W)
+    """Move the lines of a grid, and linearly what is between them."""
+    config = (resample.MODES[mode], resample.PADDINGS[padding], fill)
+    nearest = mode == "nearest"
+    if image.is_cpu:
+        return (_lines_nearest if nearest else _lines)(image, lines, *config)
+    field = lines_field(lines, image.shape[-2], image.shape[-1])
+    output = resample.displacement(image if nearest else load(image), field, *config)
+    return keep_rows(_still(lines), image, output)

@@ -1,0 +1,303 @@
+"""Dropped rectangles."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import native
+from ..arguments import channel_values, number, whole
+from ..base import Flags, Params
+from ..functional import dropout, resample
+from ..kinds import Intensity
+from ..opaque import store
+from ..sampling import Draw, Range, check
+
+Fill = float | Sequence[float] | str
+
+
+class Extent:
+    """A range of lengths along an axis: whole numbers are pixels, other numbers are fractions of the axis.
+
+    Args:
+        bounds: (low, high), both pixels or both fractions in 0..1.
+        name: what the user calls it, for messages.
+        least: the smallest length in pixels.
+    """
+
+    def __init__(self, bounds: Any, name: str, least: int = 1) -> None:
+        pair = isinstance(bounds, (list, tuple)) and len(bounds) == 2
+        self.pixels = pair and all(isinstance(b, int) and not isinstance(b, bool) for b in bounds)
+        fractions = pair and all(isinstance(b, float) and 0 <= b <= 1 for b in bounds)
+        if not (self.pixels or fractions) or not bounds[0] <= bounds[1] or (self.pixels and bounds[0] < least):
+            raise ValueError(
+                f"{name}: expected low <= high, both whole pixels >= {least} or both fractions in [0.0, 1.0]; "
+                f"got {bounds!r}"
+            )
+        self.low, self.high, self.name, self.least = *bounds, name, least
+
+    def __call__(self, u: Tensor, size: int) -> Tensor:
+        """Map uniforms to whole numbers of pixels on an axis of a size."""
+        if self.pixels:
+            return self.low + (u * (self.high - self.low + 1)).floor().clamp(max=self.high - self.low)
+        return ((self.low + u * (self.high - self.low)) * size).round().clamp(min=self.least)
+
+    def fit(self, size: int, op: str) -> None:
+        """Refuse an axis that is shorter than the longest length."""
+        if self.pixels and self.high > size:
+            raise ValueError(f"{op}: {self.name}: expected at most the {size} pixels of the image, got {self.high}")
+
+    def __repr__(self) -> str:
+        return f"({self.low}, {self.high})"
+
+
+class Dropout(Intensity):
+    """Base class of the ops that fill pixels, which say how much of a box or which points they covered.
+
+    Args:
+        fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
+        mask_fill: what to fill masks with; None leaves them alone.
+    """
+
+    own_dtype = True
+
+    def __init__(
+        self, fill: Fill, mask_fill: float | None, same_on_batch: bool, p: float | Tensor, keepdim: bool
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        noise = isinstance(fill, str)
+        if noise and fill != "noise":
+            raise ValueError(f"fill: expected numbers or 'noise', got {fill!r}")
+        self.fill = None if noise else [number(value, "fill", 0, 1) for value in channel_values(fill, "fill")]
+        self.flags = {"mask_fill": None if mask_fill is None else number(mask_fill, "mask_fill")}
+        if noise:
+            vars(self).update(
+                param_names=(*self.param_names, "noise"), param_shapes={**self.param_shapes, "noise": None}
+            )
+
+    def dropped(self, params: Params, height: int, width: int) -> Tensor:
+        """Say which pixels (B, 1, H, W) of the open rows are filled."""
+        raise NotImplementedError
+
+    def covered_boxes(self, boxes: Tensor, params: Params | None = None) -> Tensor:
+        """Give the share (B, N) of each box that the last call, or that of ``params``, dropped.
+
+        Args:
+            boxes: (B, N, 4), x1, y1, x2, y2. What lies outside the image does not count.
+            params: the parameters of a call; None for the last one.
+        """
+        return dropout.covered_boxes(self._last_dropped(params), boxes)
+
+    def covered_points(self, points: Tensor, params: Params | None = None) -> Tensor:
+        """Say which points (B, N, 2) lie on pixels that the last call, or that of ``params``, dropped: (B, N) bool."""
+        return dropout.covered_points(self._last_dropped(params), points)
+
+    def _last_dropped(self, params: Params | None) -> Tensor:
+        shape = self._input_shape
+        if params is not None:
+            shape = params["forward_input_shape"].tolist()
+        elif shape is None:
+            raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
+        params = self._params if params is None else params
+        return self.dropped(params, shape[-2], shape[-1]) & self.gate(params).view(-1, 1, 1, 1)
+
+    def noise(self, draw: Draw) -> Params:
+        """Draw what to fill with, where that is noise."""
+        return {"noise": draw.uniform(draw.shape[1:], 0.0, 1.0)} if self.fill is None else {}
+
+    def level(self, image: Tensor) -> list[float]:
+        """Give the values to fill with, in the image's own units."""
+        if len(self.fill or ()) not in (1, image.shape[1]):
+            name = type(self).__name__
+            raise ValueError(f"{name}: fill: expected 1 or {image.shape[1]} values, one a channel; got {self.fill}")
+        return [value * 255 if image.dtype == torch.uint8 else value for value in self.fill or ()]
+
+    def with_noise(self, image: Tensor, params: Params) -> Tensor:
+        """Fill an image with its noise."""
+        noise = params["noise"]
+        if noise.shape[1:] != image.shape[1:]:
+            name, shape = type(self).__name__, tuple(image.shape)
+            raise ValueError(f"{name}: params['noise']: expected the image's shape {shape}, got {tuple(noise.shape)}")
+        return torch.where(self.dropped(params, *image.shape[-2:]), store(noise, image.dtype, unit=True), image)
+
+
+class RandomCoarseDropout(Dropout):
+    """Fill random rectangles (T. DeVries, G. Taylor, "Improved regularization with cutout", 2017, arXiv 1708.04552).
+
+    Unlike in the paper the rectangles lie wholly inside the image. ``covered_boxes`` and ``covered_points`` say how
+    much of labels they hide. Replayed at another size, they keep their places relative to the image.
+
+    Args:
+        num_holes_range: (fewest, most) rectangles.
+        hole_height_range: (low, high) of their heights: whole pixels, or fractions of the image's height.
+        hole_width_range: (low, high) of their widths: whole pixels, or fractions of the image's width.
+        fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
+        mask_fill: what to fill masks with; None leaves them alone.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        xs, ys, widths, heights: (B, N) in pixels, N the most rectangles; beyond the drawn number they have no width.
+        noise: (B, C, H, W), with that fill.
+
+    Raises:
+        ValueError: if a length in pixels does not fit into the image.
+    """
+
+    param_names = ("xs", "ys", "widths", "heights")
+    neutral = {"widths": 0.0}
+
+    def __init__(
+        self,
+        num_holes_range: tuple[int, int] = (1, 2),
+        hole_height_range: tuple[float, float] = (0.1, 0.2),
+        hole_width_range: tuple[float, float] = (0.1, 0.2),
+        fill: Fill = 0.0,
+        mask_fill: float | None = None,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        self.count = Extent(num_holes_range, "num_holes_range")
+        if not self.count.pixels:
+            raise ValueError(f"num_holes_range: expected two whole numbers, got {num_holes_range!r}")
+        self.most = whole(self.count.high, "num_holes_range", 1)
+        super().__init__(fill, mask_fill, same_on_batch, p, keepdim)
+        shapes = dict.fromkeys(("xs", "ys", "widths", "heights"), (self.most,))
+        vars(self).update(param_shapes={**shapes, **self.param_shapes})
+        self.columns = 1 + 4 * self.most
+        self.extents = (
+            Extent(hole_height_range, "hole_height_range"),
+            Extent(hole_width_range, "hole_width_range"),
+        )
+
+    def forward_parameters(self, batch_shape: Sequence[int], *args: Any, **kwargs: Any) -> Params:
+        for extent, size in zip(self.extents, batch_shape[-2:], strict=True):
+            extent.fit(size, type(self).__name__)
+        return super().forward_parameters(batch_shape, *args, **kwargs)
+
+    def sample(self, draw: Draw) -> Params:
+        height, width = draw.shape[-2:]
+        count = self.count(draw.u[:, :1], 0)
+        u = draw.u[:, 1:].unflatten(1, (4, self.most)).unbind(1)
+        heights, widths = self.extents[0](u[0], height), self.extents[1](u[1], width)
+        there = torch.arange(self.most, device=draw.device) < count
+        return {
+            "xs": (u[2] * (width - widths + 1)).floor(),
+            "ys": (u[3] * (height - heights + 1)).floor(),
+            "widths": torch.where(there, widths, 0.0),
+            "heights": torch.where(there, heights, 0.0),
+            **self.noise(draw),
+        }
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in ("xs", "ys", "widths", "heights"):
+            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+
+    def rectangles(self, params: Params, height: int, width: int) -> Tensor:
+        """Give the rectangles (B, N, 4) in an image of a size: x, y, width and height in whole pixels."""
+        drawn = params.get("forward_input_shape")
+        x, y = (1, 1) if drawn is None else (width / drawn[-1], height / drawn[-2])
+        left, top = (params["xs"] * x).round(), (params["ys"] * y).round()
+        across = ((params["xs"] + params["widths"]) * x).round() - left
+        return torch.stack([left, top, across, ((params["ys"] + params["heights"]) * y).round() - top], 2)
+
+    def dropped(self, params: Params, height: int, width: int) -> Tensor:
+        return dropout.in_rectangles(self.rectangles(params, height, width), height, width)
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        if self.fill is None:
+            return self.with_noise(input, params)
+        return native.fill_rectangles(input, self.rectangles(params, *input.shape[-2:]), self.level(input))
+
+    def apply_transform_mask(
+        self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
+    ) -> Tensor:
+        fill = mask_level(flags)
+        rectangles = self.rectangles(params, *input.shape[-2:])
+        return input if fill is None else native.fill_rectangles(input, rectangles, fill)
+
+
+class RandomGridDropout(Dropout):
+    """Fill the squares of a grid (P. Chen et al., "GridMask data augmentation", 2020, arXiv 2001.04086), not turned.
+
+    ``covered_boxes`` and ``covered_points`` say how much of labels they hide.
+
+    Args:
+        ratio: side of a hole as a fraction of the unit, in 0..1: a number or (low, high). A hole has at least one
+            pixel, and so has what is left of a unit.
+        unit_size_range: (low, high) of the side of a unit: whole pixels, or fractions of the image's shorter side.
+        random_offset: whether the grid is shifted by a random part of a unit along each axis.
+        fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
+        mask_fill: what to fill masks with; None leaves them alone.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        unit, hole, offset_x, offset_y: (B,), pixels. noise: (B, C, H, W), with that fill.
+    """
+
+    columns = 4
+    param_names = ("unit", "hole", "offset_x", "offset_y")
+    neutral = {"hole": 0.0}
+
+    def __init__(
+        self,
+        ratio: float | tuple[float, float] = 0.5,
+        unit_size_range: tuple[float, float] = (0.2, 0.5),
+        random_offset: bool = True,
+        fill: Fill = 0.0,
+        mask_fill: float | None = None,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(fill, mask_fill, same_on_batch, p, keepdim)
+        both = (ratio, ratio) if isinstance(ratio, (int, float)) else ratio
+        self.ranges = {"ratio": Range(both, "ratio", None, (0, 1))}
+        self.unit = Extent(unit_size_range, "unit_size_range", 2)
+        self.random_offset = random_offset
+
+    def sample(self, draw: Draw) -> Params:
+        unit = self.unit(draw.u[:, 0], min(draw.shape[-2:]))
+        hole = (self.ranges["ratio"](draw.u[:, 1]) * unit).round().clamp(min=1).minimum(unit - 1)
+        offset_x, offset_y = ((u * unit).floor() * int(self.random_offset) for u in draw.u[:, 2:4].unbind(1))
+        return {"unit": unit, "hole": hole, "offset_x": offset_x, "offset_y": offset_y, **self.noise(draw)}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in ("unit", "hole", "offset_x", "offset_y"):
+            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+        check(params["unit"] > 0, gate, "unit: expected positive values")
+
+    def dropped(self, params: Params, height: int, width: int) -> Tensor:
+        return dropout.in_grid(params["unit"], params["hole"], params["offset_x"], params["offset_y"], height, width)
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        if self.fill is None:
+            return self.with_noise(input, params)
+        fill = resample.per_channel(self.level(input), input)
+        return torch.where(self.dropped(params, *input.shape[-2:]), fill, input)
+
+    def apply_transform_mask(
+        self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
+    ) -> Tensor:
+        level = mask_level(flags)
+        if level is None:
+            return input
+        return torch.where(self.dropped(params, *input.shape[-2:]), resample.per_channel(level, input), input)
+
+
+def mask_level(flags: Flags) -> list[float] | None:
+    """Give what a mask is filled with: the container's option for masks before the op's own."""
+    if "fill" in flags:
+        return list(flags["fill"])
+    return None if flags["mask_fill"] is None else [flags["mask_fill"]]
