@@ -16,6 +16,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "Normalize": {"mean": 0.4, "std": 0.25},
     "RandomAffine": {"degrees": 30.0, "translate": (0.1, 0.2), "scale": (0.8, 1.2), "shear": 10.0},
     "RandomBrightness": {"brightness": (0.6, 1.4)},
+    "RandomContrast": {"contrast": (0.6, 1.4)},
     "RandomCrop": {"size": (12, 14), "padding": 2},
     "RandomElasticTransform": {"kernel_size": (11, 11), "sigma": (4.0, 4.0), "alpha": (1.0, 1.0)},
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},

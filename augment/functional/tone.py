@@ -1,9 +1,19 @@
-"""Histograms and look-up tables."""
+"""Curves of brightness, histograms and look-up tables."""
 
 import torch
 from torch import Tensor
 
 LEVELS = 256
+
+
+def solarize(
+    image: Tensor,  # (..., H, W)
+    threshold: Tensor,  # broadcasts over the image
+    addition: Tensor,
+) -> Tensor:  # (..., H, W)
+    """Add, cut to [0, 1], and invert what is at the threshold or above it."""
+    lifted = (image.clamp(0, 1) + addition).clamp(0, 1)
+    return torch.where(lifted < threshold, lifted, 1 - lifted)
 
 
 def levels(image: Tensor) -> Tensor:

@@ -2,13 +2,13 @@
 
 from .affine import RandomAffine, RandomPerspective, RandomRotation
 from .blur import RandomGaussianBlur
-from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomGrayscale
+from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomContrast, RandomGrayscale
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform
 from .erase import RandomErasing
 from .flip import RandomHorizontalFlip, RandomVerticalFlip
 from .noise import RandomGaussianNoise
-from .tone import RandomEqualize
+from .tone import RandomEqualize, RandomSolarize
 
 __all__ = [
     "CenterCrop",
@@ -17,6 +17,7 @@ __all__ = [
     "Normalize",
     "RandomAffine",
     "RandomBrightness",
+    "RandomContrast",
     "RandomCrop",
     "RandomElasticTransform",
     "RandomEqualize",
@@ -28,6 +29,7 @@ __all__ = [
     "RandomPerspective",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomSolarize",
     "RandomVerticalFlip",
     "Resize",
 ]

@@ -53,6 +53,44 @@ class RandomBrightness(Intensity):
         return (input.clamp(0, 1) + gain).clamp(0, 1) if flags["clip_output"] else input + gain
 
 
+class RandomContrast(Intensity):
+    """Multiply all channels by a factor, which leaves black as it is.
+
+    ``ColorJitter`` has the other contrast, which keeps the mean.
+
+    Args:
+        contrast: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
+        clip_output: cut the image to [0, 1] before and after.
+        same_on_batch: share one factor among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        contrast_factor: (B,).
+    """
+
+    neutral = {"contrast_factor": 1.0}
+
+    def __init__(
+        self,
+        contrast: Bounds = (1.0, 1.0),
+        clip_output: bool = True,
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY))}
+        self.flags = {"clip_output": clip_output}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        factor = params["contrast_factor"].view(-1, 1, 1, 1)
+        return (input.clamp(0, 1) * factor).clamp(0, 1) if flags["clip_output"] else input * factor
+
+
 class RandomGrayscale(Intensity):
     """Blend the channels into one and repeat it.
 
