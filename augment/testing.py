@@ -11,6 +11,7 @@ from .kinds import Geometric
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "CenterCrop": {"size": (12, 14)},
+    "ColorJiggle": {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.1},
     "ColorJitter": {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.1},
     "Denormalize": {"mean": 0.4, "std": 0.25},
     "Normalize": {"mean": 0.4, "std": 0.25},
@@ -19,18 +20,27 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomContrast": {"contrast": (0.6, 1.4)},
     "RandomCrop": {"size": (12, 14), "padding": 2},
     "RandomElasticTransform": {"kernel_size": (11, 11), "sigma": (4.0, 4.0), "alpha": (1.0, 1.0)},
+    "RandomGamma": {"gamma": (0.6, 1.6), "gain": (0.8, 1.2)},
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
     "RandomGaussianNoise": {"std": 0.1},
     "RandomGrayscale": {},
+    "RandomHue": {"hue": 0.3},
+    "RandomPosterize": {"bits": (3, 5)},
     "RandomResizedCrop": {"size": (12, 14)},
     "RandomRotation": {"degrees": 30.0},
+    "RandomSaturation": {"saturation": (0.4, 1.8)},
     "Resize": {"size": (12, 14)},
 }
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "ColorJiggle[order]": {**ARGUMENTS["ColorJiggle"], "order": (2, 0, 3, 1)},
     "ColorJitter[order]": {**ARGUMENTS["ColorJitter"], "order": (2, 0, 3, 1)},
     "RandomAffine[fill]": {**ARGUMENTS["RandomAffine"], "padding_mode": "fill", "fill_value": 0.5},
     "RandomAffine[nearest]": {**ARGUMENTS["RandomAffine"], "resample": "nearest"},
+    "RandomChannelDropout[fill]": {"num_drop_channels": 1, "fill_value": 0.7},
+    "RandomClahe[limit]": {"clip_limit": (0.5, 3.0), "grid_size": (2, 3)},
     "RandomCrop[reflect]": {"size": (12, 14), "padding": 2, "padding_mode": "reflect"},
+    "RandomInvert[channels]": {"max_val": 0.9},
+    "RandomPlanckianJitter[CIED]": {"mode": "CIED", "select_from": [0, 3, -1]},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
 

@@ -29,6 +29,9 @@ FACTORS = torch.tensor([[1.0, 1, 1, 0], [0.8, 1.3, 0.5, 0.2], [1.4, 0.7, 1.6, -0
 ORDER = torch.tensor([2, 0, 3, 1])
 GATE = torch.tensor([1.0, 0.0, 1.0])
 
+SOURCES = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0, 2, 1]])
+NAMES = {"colour_jiggle": "colour_jitter"}
+
 CALLS = {
     "warp_homography": (torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1), 17, 23, 0, 0, [0.5], False),
     "warp_homography_nearest": (ROTATIONS, 12, 14, 1, 0, [0.0], True),
@@ -36,20 +39,27 @@ CALLS = {
     "displace": (FIELD, 0, 1, [0.0]),
     "displace_nearest": (FIELD, 1, 2, [0.0]),
     "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
-    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1),),
+    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1), "jitter"),
+    "colour_jiggle": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1), "jiggle"),
+    "photometric_distort": (torch.cat([FACTORS, GATE.view(B, 1), SOURCES], 1),),
+    "take_channels": (SOURCES,),
+    "fill_channels": (torch.tensor([[0.0, 0, 0], [1, 0, 1], [0, 1, 0]]), 0.5),
     "equalize": (GATE,),
+    "stretch": (GATE, True),
+    "gamma": (torch.tensor([[1.0, 1.0], [0.6, 1.1], [2.2, 0.9]]),),
+    "clahe": (torch.stack([GATE, torch.tensor([40.0, 1.0, 2.0])], 1), 2, 3),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_opcheck_rowwise(name: str) -> None:
-    op = getattr(torch.ops.augment, name).default
+    op = getattr(torch.ops.augment, NAMES.get(name, name)).default
     image, params, *config = picture(B), *CALLS[name]
     torch.library.opcheck(op, (image, params, *config))
     image.requires_grad_()
     torch.library.opcheck(op, (image, params, *config))
     torch.library.opcheck(op, (image, params.clone().requires_grad_(), *config))
-    backward = getattr(torch.ops.augment, f"{name}_backward").default
+    backward = getattr(torch.ops.augment, f"{NAMES.get(name, name)}_backward").default
     with torch.no_grad():
         gradient = torch.rand_like(op(image, params, *config))
     torch.library.opcheck(backward, (gradient, image.detach(), params, True, *config))

@@ -4,20 +4,28 @@ On the CPU a batch goes row by row through an op of ``rowwise``; on other device
 batch inside the graph, where the compiler fuses them, and a select puts back the rows that do not change.
 """
 
-from .colour import colour_jitter
+from .channels import fill_channels, take_channels
+from .colour import colour_jitter, photometric_distort
 from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
 from .geometry import identity_rows, permute, warp_homography
-from .tone import equalize
+from .tone import equalize, equalize_tiles, gamma, posterize, stretch
 
 __all__ = [
     "colour_jitter",
     "displace",
     "equalize",
+    "equalize_tiles",
+    "fill_channels",
     "follow_field",
+    "gamma",
     "identity_rows",
     "permute",
+    "photometric_distort",
+    "posterize",
     "separable_filter",
     "smooth_field",
+    "stretch",
+    "take_channels",
     "warp_homography",
 ]
