@@ -9,7 +9,7 @@ from .colour import colour_jitter, photometric_distort
 from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
 from .geometry import identity_rows, permute, warp_homography
-from .tone import equalize, equalize_tiles, gamma, posterize, stretch
+from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 
 __all__ = [
     "colour_jitter",
@@ -20,6 +20,7 @@ __all__ = [
     "follow_field",
     "gamma",
     "identity_rows",
+    "look_up",
     "permute",
     "photometric_distort",
     "posterize",

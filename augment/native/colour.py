@@ -1,7 +1,5 @@
 """Colour ops whose steps are only known at run time."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
@@ -12,16 +10,13 @@ from .rows import Out, Rows, keep_rows
 NEUTRAL = list(colour.NEUTRAL)
 
 
-def _write(planes: Sequence[Tensor], factors: Sequence[float], order: Sequence[int], kind: str, outs: Out) -> Tensor:
-    if outs is not None:
-        colour.jitter(planes, factors, order, outs.unbind(0), kind)
-        return outs
-    return torch.stack(tuple(colour.jitter(planes, factors, order, kind=kind)))
-
-
 def _jitter_row(image: Tensor, params: Tensor, numbers: list[float], kind: str, out: Out = None) -> Tensor:
-    factors = params[:4].unbind() if params.requires_grad else numbers[:4]
-    return _write(image.unbind(0), factors, [round(step) for step in numbers[4:]], kind, out)
+    planes, order = image.unbind(0), [round(step) for step in numbers[4:]]
+    if params.requires_grad or out is None:
+        factors = params[:4].unbind() if params.requires_grad else numbers[:4]
+        return torch.stack(tuple(colour.jitter(planes, factors, order, kind=kind)))
+    colour.jitter(planes, numbers[:4], order, out.unbind(0), kind)
+    return out
 
 
 def _is_neutral(image: Tensor, params: Tensor, numbers: Rows, kind: str) -> list[bool]:
@@ -47,15 +42,13 @@ def colour_jitter(
 
 
 def _distort_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = None) -> Tensor:
-    factors = params[:4].unbind() if params.requires_grad else numbers[:4]
-    source = [round(c) for c in numbers[5:]]
+    planes, source = image.unbind(0), [round(c) for c in numbers[5:]]
     order = colour.CONTRAST_BEFORE if numbers[4] else colour.CONTRAST_AFTER
-    planes = image.unbind(0)
-    if out is None:
-        planes = colour.jitter(planes, factors, order)
+    if params.requires_grad or out is None:
+        planes = colour.jitter(planes, params[:4].unbind() if params.requires_grad else numbers[:4], order)
         return torch.stack([planes[c] for c in source])
     targets = sorted(zip(source, out.unbind(0), strict=True), key=lambda pair: pair[0])
-    colour.jitter(planes, factors, order, [plane for _, plane in targets])
+    colour.jitter(planes, numbers[:4], order, [plane for _, plane in targets])
     return out
 
 

@@ -7,7 +7,30 @@ from torch import Tensor
 
 from ..functional import clahe, tone
 from ..opaque import load, rowwise, store
-from .rows import Out, Rows, keep_rows
+from .rows import Out, Rows, keep_rows, read_nothing
+
+
+def _look_up_row(image: Tensor, tables: Tensor, _: None, out: Out = None) -> Tensor:
+    output = torch.empty_like(image) if out is None else out
+    for plane, table, target in zip(image, tables, output, strict=True):
+        tone.look_up(plane, table, target)
+    return output
+
+
+def _are_ramps(image: Tensor, tables: Tensor, *_: object) -> list[bool]:
+    ramp = torch.arange(tone.LEVELS, device=image.device)
+    return (tables == ramp).flatten(1).all(1).tolist()
+
+
+_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=read_nothing)
+
+
+def look_up(
+    image: Tensor,  # (B, C, H, W), uint8
+    tables: Tensor,  # (B, C, 256), uint8
+) -> Tensor:  # (B, C, H, W), uint8
+    """Give every byte its entry in the table of its channel."""
+    return _look_up(image, tables.to(torch.float32))
 
 
 def by_row(kernel: Callable[..., Tensor], image: Tensor, out: Tensor, *numbers: float) -> Tensor:

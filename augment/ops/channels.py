@@ -124,6 +124,7 @@ class RandomRGBShift(Intensity):
         r_shift, g_shift, b_shift: (B,).
     """
 
+    pointwise = True
     channels = (3,)
 
     def __init__(
@@ -168,6 +169,7 @@ class RandomPlanckianJitter(Intensity):
         idx: (B,) int64, which of the illuminants to choose from.
     """
 
+    pointwise = True
     channels = (3,)
     columns = 1
     param_names = ("idx",)
@@ -185,9 +187,7 @@ class RandomPlanckianJitter(Intensity):
         chosen = range(len(table)) if select_from is None else select_from
         chosen = [chosen] if isinstance(chosen, int) else list(chosen)
         if not chosen or not all(isinstance(i, int) and -len(table) <= i < len(table) for i in chosen):
-            raise ValueError(
-                f"select_from: expected numbers in {-len(table)}..{len(table) - 1} for mode {mode!r}, got {select_from!r}"
-            )
+            raise ValueError(f"select_from: expected numbers in {-len(table)}..{len(table) - 1}, got {select_from!r}")
         self.mode, self.select_from = mode, select_from
         ratios = [[red / green, 1.0, blue / green] for red, green, blue in (table[i] for i in chosen)]
         self.register_buffer("pl", torch.tensor(ratios), persistent=False)

@@ -32,6 +32,7 @@ class RandomBrightness(Intensity):
         brightness_factor: (B,).
     """
 
+    pointwise = True
     neutral = {"brightness_factor": 1.0}
 
     def __init__(
@@ -70,6 +71,7 @@ class RandomContrast(Intensity):
         contrast_factor: (B,).
     """
 
+    pointwise = True
     neutral = {"contrast_factor": 1.0}
 
     def __init__(

@@ -54,6 +54,8 @@ class RandomSolarize(Intensity):
         thresholds: (B,). additions: (B,).
     """
 
+    pointwise = True
+
     def __init__(
         self,
         thresholds: Bounds = 0.1,
@@ -121,6 +123,8 @@ class RandomInvert(Intensity):
     Shape:
         (B, C, H, W) to (B, C, H, W).
     """
+
+    pointwise = True
 
     def __init__(
         self, max_val: Any = 1.0, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False
