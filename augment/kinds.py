@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from . import native
 from .arguments import PADDING, RESAMPLE, channel_values, choice
 from .base import Augmentation, Flags, Params
 from .functional.filters import BORDERS
@@ -29,7 +30,14 @@ class Intensity(Augmentation, kind=True):
 
     ``apply_transform`` computes the image: floating, uint8 brought to [0, 1]. With ``own_dtype`` it gets the image as
     it came, and gives rows with neutral parameters back bit for bit.
+
+    Attributes:
+        channels: the numbers of channels that the op takes; empty for any.
+        pointwise: whether a value comes out by itself and its channel alone, so that a table can do it for bytes.
     """
+
+    channels: ClassVar[Sequence[int]] = ()
+    pointwise: ClassVar[bool] = False
 
     def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
         """Give the matrix (B, 3, 3) of the op, which is the identity."""
@@ -38,9 +46,14 @@ class Intensity(Augmentation, kind=True):
     def transform_image(
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
     ) -> Tensor:
+        if self.channels and image.shape[1] not in self.channels:
+            known = " or ".join(map(str, self.channels))
+            raise ValueError(f"{type(self).__name__}: input: expected {known} channels, got {image.shape[1]}")
         params = self.neutralise(params, gate)
         if self.own_dtype:
             return self.apply_transform(image, params, flags)
+        if self.pointwise and self.own and image.dtype == torch.uint8 and image.is_cpu:
+            return native.look_up(image, self.tables(image, params, flags, gate))
         work = self.guarded(load(image, unit=True), image)
         matrix = (
             self.compute_transformation(work, params, flags) if "compute_transformation" in self.overrides else None
@@ -54,6 +67,12 @@ class Intensity(Augmentation, kind=True):
             return store(self.select(gate, output * 255, image.to(output.dtype)), dtype)
         output = store(output, dtype, unit=True)
         return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
+
+    def tables(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        """Give what comes out for each byte in each channel (B, C, 256)."""
+        ramp = torch.arange(256, dtype=torch.uint8).view(1, 1, 16, 16).expand(*image.shape[:2], -1, -1)
+        output = store(self.apply_transform(load(ramp, unit=True), params, flags), torch.uint8, unit=True)
+        return self.select(gate, output, ramp).flatten(2)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """Give the dtype that comes out for the input's."""

@@ -13,6 +13,7 @@ from .kinds import Geometric
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "CenterCrop": {"size": (12, 14)},
+    "ColorJiggle": {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.1},
     "ColorJitter": {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.1},
     "Denormalize": {"mean": 0.4, "std": 0.25},
     "LetterBox": {"size": (20, 20)},
@@ -39,10 +40,20 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomShear": {"shear": (-20.0, 20.0, 5.0, 15.0)},
     "RandomTranslate": {"translate_x": (-0.2, 0.3), "translate_y": (0.1, 0.2)},
     "RandomZoomOut": {"side_range": (1.2, 2.0), "fill": 0.4},
+    "RandomGamma": {"gamma": (0.6, 1.6), "gain": (0.8, 1.2)},
+    "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
+    "RandomGaussianNoise": {"std": 0.1},
+    "RandomGrayscale": {},
+    "RandomHue": {"hue": 0.3},
+    "RandomPosterize": {"bits": (3, 5)},
+    "RandomResizedCrop": {"size": (12, 14)},
+    "RandomRotation": {"degrees": 30.0},
+    "RandomSaturation": {"saturation": (0.4, 1.8)},
     "Resize": {"size": (12, 14)},
     "SmallestMaxSize": {"max_size": 14},
 }
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "ColorJiggle[order]": {**ARGUMENTS["ColorJiggle"], "order": (2, 0, 3, 1)},
     "ColorJitter[order]": {**ARGUMENTS["ColorJitter"], "order": (2, 0, 3, 1)},
     "PadTo[reflect]": {"size": (20, 20), "pad_mode": "reflect", "crop_if_exceeds": False},
     "RandomAffine[fill]": {**ARGUMENTS["RandomAffine"], "padding_mode": "fill", "fill_value": 0.5},
@@ -56,6 +67,11 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "RandomIoUCrop[size]": {"sampler_options": (0.3,), "size": (12, 14)},
     "RandomGridDistortion[nearest]": {"resample": "nearest"},
     "RandomGridDropout[fill]": {"unit_size_range": (4, 9), "ratio": (0.3, 0.7), "fill": 0.5},
+    "RandomChannelDropout[fill]": {"num_drop_channels": 1, "fill_value": 0.7},
+    "RandomClahe[limit]": {"clip_limit": (0.5, 3.0), "grid_size": (2, 3)},
+    "RandomCrop[reflect]": {"size": (12, 14), "padding": 2, "padding_mode": "reflect"},
+    "RandomInvert[channels]": {"max_val": 0.9},
+    "RandomPlanckianJitter[CIED]": {"mode": "CIED", "select_from": [0, 3, -1]},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
 

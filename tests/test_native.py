@@ -39,6 +39,9 @@ EVEN = torch.tensor([-0.5, 7.0, 15.0, 22.5]).expand(B, 2, 4)
 LINES = torch.stack([EVEN, EVEN + torch.tensor([[[0.0] * 4]] * 2 + [[[0, 2.0, -1, 0]]])], 2)[[0, 2, 2]]
 LINES[1, 1, 1] += 0.7
 HOLES = torch.tensor([[[0.0, 0, 0, 5]] * 2, [[3, 4, 5, 6], [5, 1, 3, 9]], [[20, 0, 3, 17], [0, 0, 0, 0]]])
+SOURCES = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0, 2, 1]])
+DTYPES = {"look_up": torch.uint8}
+NAMES = {"colour_jiggle": "colour_jitter"}
 
 CALLS = {
     "warp_homography": (torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1), 17, 23, 0, 0, [0.5], False),
@@ -52,20 +55,30 @@ CALLS = {
     "displace": (FIELD, 0, 1, [0.0]),
     "displace_nearest": (FIELD, 1, 2, [0.0]),
     "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
-    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1),),
+    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1), "jitter"),
+    "colour_jiggle": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1), "jiggle"),
+    "photometric_distort": (torch.cat([FACTORS, GATE.view(B, 1), SOURCES], 1),),
+    "take_channels": (SOURCES,),
+    "fill_channels": (torch.tensor([[0.0, 0, 0], [1, 0, 1], [0, 1, 0]]), 0.5),
     "equalize": (GATE,),
+    "stretch": (GATE, True),
+    "gamma": (torch.tensor([[1.0, 1.0], [0.6, 1.1], [2.2, 0.9]]),),
+    "look_up": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)) * 255,),
+    "clahe": (torch.stack([GATE, torch.tensor([40.0, 1.0, 2.0])], 1), 2, 3),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_opcheck_rowwise(name: str) -> None:
-    op = getattr(torch.ops.augment, name).default
-    image, params, *config = picture(B), *CALLS[name]
+    op = getattr(torch.ops.augment, NAMES.get(name, name)).default
+    image, params, *config = picture(B, dtype=DTYPES.get(name, torch.float32)), *CALLS[name]
     torch.library.opcheck(op, (image, params, *config))
+    if not image.is_floating_point():
+        return
     image.requires_grad_()
     torch.library.opcheck(op, (image, params, *config))
     torch.library.opcheck(op, (image, params.clone().requires_grad_(), *config))
-    backward = getattr(torch.ops.augment, f"{name}_backward").default
+    backward = getattr(torch.ops.augment, f"{NAMES.get(name, name)}_backward").default
     with torch.no_grad():
         gradient = torch.rand_like(op(image, params, *config))
     torch.library.opcheck(backward, (gradient, image.detach(), params, True, *config))

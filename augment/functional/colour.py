@@ -14,6 +14,7 @@ FRESH = (None, None, None)  # results go to memory of their own
 
 LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
+NEUTRAL = (1.0, 1.0, 1.0, 0.0)
 
 
 def cut(plane: Tensor, top: Factor = 1, out: Tensor | None = None) -> Tensor:
@@ -56,6 +57,11 @@ def scale_brightness(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs 
     return [cut(torch.mul(p, factor, out=o), top, out=o) for p, o in zip(planes, outs, strict=False)]
 
 
+def add_brightness(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
+    """Add the factor less one, and cut to [0, 1]."""
+    return [cut(torch.add(p, factor - 1, out=o), out=o) for p, o in zip(planes, outs, strict=False)]
+
+
 def blend_contrast(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
     """Move away from the mean luma of the image (factor > 1) or towards it, and cut to [0, 1]."""
     offset = luma([plane.mean((-2, -1), keepdim=True) for plane in planes]) * (1 - factor)
@@ -71,6 +77,21 @@ def blend_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs 
 
 def _blend(planes: Planes, offset: Tensor, factor: Factor, cut: Cut, outs: Outs) -> list[Tensor]:
     return [cut(plus(offset, p, factor, out=o), out=o) for p, o in zip(planes, outs, strict=False)]
+
+
+def scale_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
+    """Multiply the saturation of the HSV model, which is chroma over value, up to 1; hue and value stay.
+
+    That moves every channel away from the value by the factor, but no further than the lowest can go to reach 0.
+    """
+    if len(planes) == 1:
+        return list(planes)
+    r, g, b = planes
+    value = torch.maximum(torch.maximum(r, g), b)
+    chroma = value - torch.minimum(torch.minimum(r, g), b)
+    furthest = value / (chroma + torch.finfo(value.dtype).tiny ** 0.5)
+    reach = furthest.minimum(factor) if isinstance(factor, Tensor) else furthest.clamp(max=factor)
+    return [torch.addcmul(value, p - value, reach, out=o) for p, o in zip(planes, outs, strict=False)]
 
 
 def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
@@ -129,7 +150,10 @@ def _turned_by_sextants(above: Planes, low: Tensor, chroma: Tensor, turns: float
     return turned
 
 
-STEPS = (scale_brightness, blend_contrast, blend_saturation, rotate_hue)
+JITTER = (scale_brightness, blend_contrast, blend_saturation, rotate_hue)
+JIGGLE = (add_brightness, scale_brightness, scale_saturation, rotate_hue)  # a contrast that keeps black is a product
+STEPS = {"jitter": JITTER, "jiggle": JIGGLE}
+CONTRAST_BEFORE, CONTRAST_AFTER = (0, 1, 2, 3), (0, 2, 3, 1)
 
 
 def jitter(
@@ -137,31 +161,33 @@ def jitter(
     factors: Sequence[Factor],  # brightness, contrast, saturation, and hue in turns; tensors broadcast over planes
     order: Sequence[int],
     outs: Outs = FRESH,  # planes to write over, in which all steps then work
+    kind: str = "jitter",  # what the steps are, of STEPS
 ) -> Planes:
     """Cut to [0, 1] and apply the four adjustments, or some of them, in the given order."""
     tensors = [f for f in factors if isinstance(f, Tensor)]
     lean = len(tensors) > 0 and not any(t.requires_grad for t in (*planes, *tensors))
     chosen = lean_cut if lean else cut
-    if not order or order[0] != BRIGHTNESS:  # which cuts what it gets
+    steps = [(STEPS[kind][i], factors[i]) for i in order if isinstance(factors[i], Tensor) or factors[i] != NEUTRAL[i]]
+    if not steps or steps[0][0] is not scale_brightness:  # which cuts what it gets
         planes = [chosen(p, out=o) for p, o in zip(planes, outs, strict=False)]
-    for step in order:
-        planes = STEPS[step](planes, factors[step], chosen, outs)
+    for step, factor in steps:
+        planes = step(planes, factor, chosen, outs)
     return planes
 
 
 def jitter_any_order(
     image: Tensor,  # (B, C, H, W), C 1 or 3
     factors: Tensor,  # (B, 4)
-    order: Tensor,  # (n,)
+    order: Tensor,  # (n,), or (B, n) with an order for each row
+    kind: str = "jitter",
 ) -> Tensor:
     """Apply the four adjustments in an order that is only known on the device.
 
     At each position all four are applied, with neutral factors but for the one whose turn it is.
     """
-    neutral = (1.0, 1.0, 1.0, 0.0)
     planes: Planes = image.clamp(0, 1).unbind(1)
-    for turn in order.unbind():
-        for step, apply in enumerate(STEPS):
-            factor = torch.where(turn == step, factors[:, step], neutral[step])
+    for turn in order.unbind(-1):
+        for step, apply in enumerate(STEPS[kind]):
+            factor = torch.where(turn == step, factors[:, step], NEUTRAL[step])
             planes = apply(planes, factor.view(-1, 1, 1))
     return torch.stack(tuple(planes), 1)

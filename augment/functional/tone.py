@@ -16,6 +16,108 @@ def solarize(
     return torch.where(lifted < threshold, lifted, 1 - lifted)
 
 
+def posterize(
+    image: Tensor,  # (..., H, W), floating
+    bits: Tensor,  # broadcasts over the image, 0..8
+) -> Tensor:  # (..., H, W)
+    """Keep the upper bits of the 8-bit levels, of which values between two count as the nearer one."""
+    step = 2.0 ** (8 - bits).to(image.dtype)
+    scale = (LEVELS - 1) / step
+    return (image.clamp(0, 1) * scale + 0.5 / step).floor() * (step / (LEVELS - 1))
+
+
+def posterize_levels(
+    image: Tensor,  # (..., H, W), uint8
+    bits: Tensor,  # broadcasts over the image, 0..8
+) -> Tensor:  # (..., H, W), uint8
+    """Keep the upper bits of bytes."""
+    return image & (LEVELS - 2.0 ** (8 - bits)).to(torch.uint8)
+
+
+def stretch(
+    image: Tensor,  # (..., H, W), floating
+    clip: bool,
+) -> Tensor:  # (..., H, W)
+    """Move the lowest value of a channel to 0 and the highest to 1; a channel of one value stays."""
+    low, high = image.amin((-2, -1), keepdim=True), image.amax((-2, -1), keepdim=True)
+    flat = low == high
+    scale = 1 / torch.where(flat, 1, high - low)
+    output = (image - torch.where(flat, 0, low)) * scale
+    return output.clamp(0, 1) if clip else output
+
+
+def stretch_row(
+    image: Tensor,  # (C, H, W), floating or uint8
+    clip: bool,
+    out: Tensor,  # (C, H, W), where to write
+) -> Tensor:
+    """Do the same to a row, bytes by a table from the lowest to the highest."""
+    limits = torch.stack([image.amin((-2, -1)), image.amax((-2, -1))], 1).tolist()
+    for plane, target, (low, high) in zip(image, out, limits, strict=True):
+        if low == high:
+            target.copy_(plane)
+        elif image.dtype == torch.uint8:
+            ramp = torch.arange(LEVELS, device=image.device) - low
+            look_up(plane, ramp * ((LEVELS - 1) / (high - low)), target)
+        else:
+            torch.sub(plane, low, out=target).mul_(1 / (high - low))
+    return out.clamp_(0, 1) if clip and image.dtype != torch.uint8 else out
+
+
+DARK = 1e-4  # below, the slope of a power counts as it is here
+
+
+def gamma(
+    image: Tensor,  # (..., H, W), floating
+    exponent: Tensor,  # broadcasts over the image
+    gain: Tensor,
+) -> Tensor:  # (..., H, W)
+    """Cut to [0, 1], raise to a power, multiply and cut again; the gradient is finite down to black."""
+    image = image.clamp(0, 1)
+    bright = image.clamp(min=DARK) ** exponent
+    slope = exponent * DARK ** (exponent - 1)
+    still = image.detach()
+    dark = still**exponent + (image - still) * slope.detach()
+    return (torch.where(image < DARK, dark, bright) * gain).clamp(0, 1)
+
+
+def gamma_row(
+    image: Tensor,  # (C, H, W), floating
+    exponent: float,
+    gain: float,
+    out: Tensor | None,  # where to write
+) -> Tensor:
+    """Cut to [0, 1], raise to a power, multiply and cut again, in place and by way of logarithms to base 2."""
+    output = torch.clamp(image, 0, 1, out=out)
+    if exponent == 0:
+        output.fill_(1)
+    elif exponent != 1:
+        output.log2_().mul_(exponent).exp2_()
+    return output if gain == 1 else output.mul_(gain).clamp_(max=1)
+
+
+def gamma_levels(
+    image: Tensor,  # (C, H, W), uint8
+    exponent: float,
+    gain: float,
+    out: Tensor,  # where to write
+) -> Tensor:
+    """Do the same to bytes, by a table."""
+    ramp = torch.arange(LEVELS, device=image.device, dtype=torch.float32) / (LEVELS - 1)
+    return look_up(image, gamma_row(ramp, exponent, gain, None) * (LEVELS - 1), out)
+
+
+def look_up(
+    image: Tensor,  # uint8
+    table: Tensor,  # (256,), floating, cut to 0..255
+    out: Tensor,  # uint8, contiguous, where to write
+) -> Tensor:
+    """Give every byte its entry, rounded."""
+    table = table.round().clamp(0, LEVELS - 1).to(torch.uint8)
+    torch.index_select(table, 0, image.flatten().int(), out=out.view(-1))
+    return out
+
+
 def levels(image: Tensor) -> Tensor:
     """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded and cut."""
     if image.dtype == torch.uint8:

@@ -4,14 +4,15 @@ On the CPU a batch goes row by row through an op of ``rowwise``; on other device
 batch inside the graph, where the compiler fuses them, and a select puts back the rows that do not change.
 """
 
-from .colour import colour_jitter
+from .channels import fill_channels, take_channels
+from .colour import colour_jitter, photometric_distort
 from .dropout import fill_rectangles
 from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
 from .noise import salt_and_pepper
-from .tone import equalize
+from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 
 __all__ = [
     "colour_jitter",
@@ -19,14 +20,22 @@ __all__ = [
     "displace_by",
     "displace_lines",
     "equalize",
+    "equalize_tiles",
+    "fill_channels",
     "fill_rectangles",
     "follow_field",
     "follow_formula",
+    "gamma",
     "identity_rows",
+    "look_up",
     "permute",
+    "photometric_distort",
     "place",
+    "posterize",
     "salt_and_pepper",
     "separable_filter",
     "smooth_field",
+    "stretch",
+    "take_channels",
     "warp_homography",
 ]

@@ -1,18 +1,54 @@
-"""Histograms and look-up tables."""
+"""Curves of brightness, histograms and look-up tables."""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from ..functional import tone
-from ..opaque import rowwise
-from .rows import Out, keep_rows
+from ..functional import clahe, tone
+from ..opaque import load, rowwise, store
+from .rows import Out, Rows, keep_rows, read_nothing
+
+
+def _look_up_row(image: Tensor, tables: Tensor, _: None, out: Out = None) -> Tensor:
+    output = torch.empty_like(image) if out is None else out
+    for plane, table, target in zip(image, tables, output, strict=True):
+        tone.look_up(plane, table, target)
+    return output
+
+
+def _are_ramps(image: Tensor, tables: Tensor, *_: object) -> list[bool]:
+    ramp = torch.arange(tone.LEVELS, device=image.device)
+    return (tables == ramp).flatten(1).all(1).tolist()
+
+
+_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=read_nothing)
+
+
+def look_up(
+    image: Tensor,  # (B, C, H, W), uint8
+    tables: Tensor,  # (B, C, 256), uint8
+) -> Tensor:  # (B, C, H, W), uint8
+    """Give every byte its entry in the table of its channel."""
+    return _look_up(image, tables.to(torch.float32))
+
+
+def by_row(kernel: Callable[..., Tensor], image: Tensor, out: Tensor, *numbers: float) -> Tensor:
+    """Call a kernel that writes to its last argument, in the dtype that arithmetic is done in."""
+    work = image if image.dtype == torch.uint8 else load(image)
+    return kernel(work, *numbers, out if out.dtype == work.dtype else torch.empty_like(work))
+
+
+def _closed(image: Tensor, params: Tensor, numbers: list[float], *_: object) -> list[bool]:
+    """Read a gate (B,) that is the only parameter."""
+    return [not gate for gate in numbers]
 
 
 def _equalize_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
     return tone.equalize_row(image.detach(), out)
 
 
-_equalize = rowwise("equalize", "", _equalize_row, lambda image, gate, numbers: [not g for g in numbers], raw=True)
+_equalize = rowwise("equalize", "", _equalize_row, _closed, raw=True)
 
 
 def equalize(
@@ -23,3 +59,108 @@ def equalize(
     if image.is_cpu:
         return _equalize(image, gate.to(torch.float32))
     return keep_rows(~gate, image, tone.equalize_batch(image.detach()))
+
+
+def _stretch_row(image: Tensor, gate: Tensor, _: float, clip: bool, out: Out = None) -> Tensor:
+    if out is None:
+        return tone.stretch(load(image), clip)
+    return by_row(tone.stretch_row, image, out, clip)
+
+
+_stretch = rowwise("stretch", "bool clip", _stretch_row, _closed, raw=True)
+
+
+def stretch(
+    image: Tensor,  # (B, C, H, W)
+    gate: Tensor,  # (B,) bool, the rows to stretch
+    clip: bool,
+) -> Tensor:  # (B, C, H, W)
+    """Move the lowest value of every channel to 0 and the highest to 1."""
+    if image.is_cpu:
+        return _stretch(image, gate.to(torch.float32), clip)
+    return keep_rows(~gate, image, store(tone.stretch(load(image, unit=True), clip), image.dtype, unit=True))
+
+
+def _gamma_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = None) -> Tensor:
+    if out is None:
+        return tone.gamma(load(image), *params.unbind())
+    if image.dtype == torch.uint8:
+        return tone.gamma_levels(image, *numbers, out)
+    return by_row(tone.gamma_row, image, out, *numbers)
+
+
+def posterize(
+    image: Tensor,  # (B, C, H, W)
+    bits: Tensor,  # (B,)
+) -> Tensor:  # (B, C, H, W)
+    """Keep the upper bits; rows that keep all eight stay as they are."""
+    bits = bits.view(-1, 1, 1, 1)
+    if image.dtype == torch.uint8:
+        return tone.posterize_levels(image, bits)
+    return torch.where(bits == 8, image, store(tone.posterize(load(image), bits), image.dtype))
+
+
+def _is_linear(image: Tensor, params: Tensor, numbers: Rows) -> list[bool]:
+    return [row == [1, 1] for row in numbers]
+
+
+_gamma = rowwise("gamma", "", _gamma_row, _is_linear, raw=True)
+
+
+def gamma(
+    image: Tensor,  # (B, C, H, W)
+    exponent: Tensor,  # (B,)
+    gain: Tensor,  # (B,)
+) -> Tensor:  # (B, C, H, W)
+    """Raise every value to a power and multiply it."""
+    if image.is_cpu:
+        return _gamma(image, torch.stack([exponent, gain], 1))
+    columns = (exponent.view(-1, 1, 1, 1), gain.view(-1, 1, 1, 1))
+    output = store(tone.gamma(load(image, unit=True), *columns), image.dtype, unit=True)
+    return keep_rows((exponent == 1) & (gain == 1), image, output)
+
+
+def _clahe_values(image: Tensor, params: Tensor, height: int, width: int) -> list[tuple[bool, clahe.Tiles]]:
+    tiles = clahe.Tiles.of(image, (height, width))
+    return [(gate > 0, tiles) for gate in params[:, 0].tolist()]
+
+
+def _clahe_row(
+    image: Tensor, params: Tensor, value: tuple[bool, clahe.Tiles], height: int, width: int, out: Out = None
+) -> Tensor:
+    image = image.detach()
+    limit = params.detach()[1].expand(image.shape[0])
+    level = clahe.equalize_tiles(tone.levels(image), limit, value[1], lambda i, n: i.bincount(minlength=n))
+    return level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1)
+
+
+_clahe = rowwise(
+    "clahe",
+    "int height, int width",
+    _clahe_row,
+    lambda image, params, values, *grid: [not gate for gate, _ in values],
+    raw=True,
+    read=_clahe_values,
+)
+
+
+def equalize_tiles(
+    image: Tensor,  # (B, C, H, W)
+    gate: Tensor,  # (B,) bool, the rows to equalise
+    limit: Tensor,  # (B,)
+    grid: tuple[int, int],
+) -> Tensor:  # (B, C, H, W)
+    """Flatten the histogram of every tile of every channel; the gradient of an equalised row is zero."""
+    if image.is_cpu:
+        return _clahe(image, torch.stack([gate.to(limit.dtype), limit], 1), *grid)
+    tiles = clahe.Tiles.of(image, grid)
+    planes = tone.levels(image.detach()).flatten(0, 1)
+    limits = limit.repeat_interleave(image.shape[1])
+    level = clahe.equalize_tiles(planes, limits, tiles, _count).view(image.shape)
+    return keep_rows(~gate, image, level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1))
+
+
+def _count(index: Tensor, bins: int) -> Tensor:
+    """Count without a wait for the device."""
+    counts = torch.zeros(bins, dtype=torch.long, device=index.device)
+    return counts.scatter_add(0, index.long(), torch.ones_like(index, dtype=torch.long))

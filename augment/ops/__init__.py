@@ -2,19 +2,39 @@
 
 from .affine import RandomAffine, RandomPerspective, RandomRotation, RandomShear, RandomTranslate
 from .blur import RandomGaussianBlur
-from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomContrast, RandomGrayscale
+from .channels import RandomChannelDropout, RandomChannelShuffle, RandomPlanckianJitter, RandomRGBShift
+from .colour import (
+    ColorJitter,
+    Denormalize,
+    Normalize,
+    RandomBrightness,
+    RandomContrast,
+    RandomGrayscale,
+    RandomHue,
+    RandomSaturation,
+)
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform, RandomFisheye, RandomGridDistortion, RandomThinPlateSpline
 from .detection import RandomIoUCrop
 from .dropout import RandomCoarseDropout, RandomGridDropout
 from .erase import RandomErasing
 from .flip import RandomD4, RandomHorizontalFlip, RandomRotation90, RandomTranspose, RandomVerticalFlip
+from .jitter import ColorJiggle, ColorJitter, RandomPhotometricDistort
 from .noise import RandomGaussianNoise, RandomISONoise, RandomSaltAndPepperNoise, RandomShotNoise
 from .pad import LetterBox, LongestMaxSize, PadTo, RandomZoomOut, SmallestMaxSize
-from .tone import RandomEqualize, RandomSolarize
+from .tone import (
+    RandomAutoContrast,
+    RandomClahe,
+    RandomEqualize,
+    RandomGamma,
+    RandomInvert,
+    RandomPosterize,
+    RandomSolarize,
+)
 
 __all__ = [
     "CenterCrop",
+    "ColorJiggle",
     "ColorJitter",
     "Denormalize",
     "LetterBox",
@@ -22,7 +42,11 @@ __all__ = [
     "Normalize",
     "PadTo",
     "RandomAffine",
+    "RandomAutoContrast",
     "RandomBrightness",
+    "RandomChannelDropout",
+    "RandomChannelShuffle",
+    "RandomClahe",
     "RandomCoarseDropout",
     "RandomContrast",
     "RandomCrop",
@@ -31,19 +55,27 @@ __all__ = [
     "RandomEqualize",
     "RandomErasing",
     "RandomFisheye",
+    "RandomGamma",
     "RandomGaussianBlur",
     "RandomGaussianNoise",
     "RandomGrayscale",
     "RandomGridDistortion",
     "RandomGridDropout",
     "RandomHorizontalFlip",
+    "RandomHue",
     "RandomISONoise",
+    "RandomInvert",
     "RandomIoUCrop",
     "RandomPerspective",
+    "RandomPhotometricDistort",
+    "RandomPlanckianJitter",
+    "RandomPosterize",
+    "RandomRGBShift",
     "RandomResizedCrop",
     "RandomRotation",
     "RandomRotation90",
     "RandomSaltAndPepperNoise",
+    "RandomSaturation",
     "RandomShear",
     "RandomShotNoise",
     "RandomSolarize",

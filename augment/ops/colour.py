@@ -1,18 +1,16 @@
 """Brightness, colour and normalisation."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .. import native
 from ..arguments import channel_values
 from ..base import Flags, Params
 from ..functional import colour
 from ..functional.resample import per_channel
 from ..kinds import Intensity
-from ..sampling import Bounds, Draw, Range, check
+from ..sampling import Bounds, Range
 
 INFINITY = float("inf")
 
@@ -34,6 +32,7 @@ class RandomBrightness(Intensity):
         brightness_factor: (B,).
     """
 
+    pointwise = True
     neutral = {"brightness_factor": 1.0}
 
     def __init__(
@@ -72,6 +71,7 @@ class RandomContrast(Intensity):
         contrast_factor: (B,).
     """
 
+    pointwise = True
     neutral = {"contrast_factor": 1.0}
 
     def __init__(
@@ -125,86 +125,72 @@ class RandomGrayscale(Intensity):
         return torch.stack([gray] * len(planes), 1)
 
 
-class ColorJitter(Intensity):
-    """Change brightness, contrast, saturation and hue in a random order.
-
-    Brightness multiplies; contrast moves away from the mean luma of the image, saturation from the luma of the pixel;
-    hue turns. Each step cuts to [0, 1], and so is the input first.
+class RandomSaturation(Intensity):
+    """Multiply the saturation of the HSV model; hue and value stay. The image is cut to [0, 1] before.
 
     Args:
-        brightness: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
-        contrast: the same for contrast.
-        saturation: the same for saturation.
-        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one draw among the rows.
+        saturation: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
+        same_on_batch: share one factor among the rows.
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
-        order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
-            is left out is not done. None draws an order for each call.
 
     Shape:
-        (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
+        (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation to change.
 
     Params:
-        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (4,).
+        saturation_factor: (B,).
     """
 
-    param_names = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor", "order")
-    shared_params = ("order",)
-    neutral = {"brightness_factor": 1.0, "contrast_factor": 1.0, "saturation_factor": 1.0, "hue_factor": 0.0}
+    channels = (1, 3)
+    neutral = {"saturation_factor": 1.0}
 
     def __init__(
         self,
-        brightness: Bounds = 0.0,
-        contrast: Bounds = 0.0,
-        saturation: Bounds = 0.0,
-        hue: Bounds = 0.0,
+        saturation: Bounds = (1.0, 1.0),
         same_on_batch: bool = False,
         p: float | Tensor = 1.0,
         keepdim: bool = False,
-        order: Sequence[int] | None = None,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {
-            "brightness_factor": Range(brightness, "brightness", 1.0, (0, INFINITY)),
-            "contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY)),
-            "saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY)),
-            "hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5)),
-        }
-        if order is not None and not isinstance(order, Sequence):
-            raise TypeError(f"order: expected a sequence of steps or None, got {order!r}")
-        if order is not None and (len(set(order)) != len(order) or not set(order) <= {0, 1, 2, 3}):
-            raise ValueError(f"order: expected each of 0, 1, 2 and 3 at most once, got {order!r}")
-        self.order = None if order is None else tuple(order)
-        self.columns = len(self.ranges) + (4 if order is None else 0)
-        self.own_dtype = order is None
-
-    def sample(self, draw: Draw) -> Params:
-        params = super().sample(draw)
-        if self.order is None:
-            params["order"] = draw.u[:1, len(self.ranges) :].argsort(1).flatten()
-        else:
-            params["order"] = torch.tensor(self.order, device=draw.device)
-        return params
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        super().validate(params, gate)
-        order = params["order"]
-        if order.ndim != 1 or order.is_floating_point():
-            raise ValueError(
-                f"ColorJitter: params['order']: expected integers (4,), got {order.dtype} {tuple(order.shape)}"
-            )
-        steps = ((order >= 0) & (order <= 3)).all().expand(gate.shape)
-        check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
+        self.ranges = {"saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY))}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        if input.shape[1] not in (1, 3):
-            raise ValueError(f"ColorJitter: input: expected 1 or 3 channels, got {input.shape[1]}")
-        factors = [params[name] for name in self.param_names[:4]]
-        if self.order is None:
-            return native.colour_jitter(input, torch.stack(factors, 1), params["order"])
-        planes = colour.jitter(input.unbind(1), [f.view(-1, 1, 1) for f in factors], self.order)
-        return torch.stack(tuple(planes), 1)
+        factors = (1.0, 1.0, params["saturation_factor"].view(-1, 1, 1), 0.0)
+        return torch.stack(tuple(colour.jitter(input.unbind(1), factors, (colour.SATURATION,), kind="jiggle")), 1)
+
+
+class RandomHue(Intensity):
+    """Turn the hue of the HSV model; saturation and value stay. The image is cut to [0, 1] before.
+
+    Args:
+        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
+        same_on_batch: share one angle among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no hue to turn.
+
+    Params:
+        hue_factor: (B,), in turns.
+    """
+
+    channels = (1, 3)
+    neutral = {"hue_factor": 0.0}
+
+    def __init__(
+        self,
+        hue: Bounds = (0.0, 0.0),
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5))}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        factors = (1.0, 1.0, 1.0, params["hue_factor"].view(-1, 1, 1))
+        return torch.stack(tuple(colour.jitter(input.unbind(1), factors, (colour.HUE,))), 1)
 
 
 class Normalize(Intensity):

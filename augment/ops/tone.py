@@ -1,12 +1,16 @@
 """Curves of brightness, given or found from the histogram."""
 
+from typing import Any
+
 from torch import Tensor
 
 from .. import native
+from ..arguments import channel_values, pair
 from ..base import Flags, Params
 from ..functional import tone
+from ..functional.resample import per_channel
 from ..kinds import Intensity
-from ..sampling import Bounds, Range
+from ..sampling import Bounds, Draw, Range
 
 
 class RandomEqualize(Intensity):
@@ -50,6 +54,8 @@ class RandomSolarize(Intensity):
         thresholds: (B,). additions: (B,).
     """
 
+    pointwise = True
+
     def __init__(
         self,
         thresholds: Bounds = 0.1,
@@ -67,3 +73,182 @@ class RandomSolarize(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         threshold, addition = (params[name].view(-1, 1, 1, 1) for name in ("thresholds", "additions"))
         return tone.solarize(input, threshold, addition)
+
+
+class RandomPosterize(Intensity):
+    """Keep the upper bits of the 8-bit levels.
+
+    Values between two levels count as the nearer one, values outside [0, 1] as its ends; with all 8 bits an image
+    stays as it is. The gradient of a posterised row is zero.
+
+    Args:
+        bits: (low, high) of how many bits stay, both can be drawn; one number for (number, 8). Within 0..8.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        bits_factor: (B,) int32.
+    """
+
+    neutral = {"bits_factor": 8.0}
+    own_dtype = True
+
+    def __init__(
+        self, bits: Bounds = 3, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        single = [bits, 8] if isinstance(bits, (int, float)) and not isinstance(bits, bool) else bits
+        self.ranges = {"bits_factor": Range(single, "bits", None, (0, 8))}
+
+    def sample(self, draw: Draw) -> Params:
+        return {name: value.round().int() for name, value in super().sample(draw).items()}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return native.posterize(input, params["bits_factor"])
+
+
+class RandomInvert(Intensity):
+    """Subtract from the highest value, without a cut.
+
+    Args:
+        max_val: the highest value, one or one a channel, on the scale of [0, 1].
+        same_on_batch: change all rows or none.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+    """
+
+    pointwise = True
+
+    def __init__(
+        self, max_val: Any = 1.0, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.flags = {"max_val": channel_values(max_val, "max_val")}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        top = channel_values(flags["max_val"], "max_val")
+        if len(top) not in (1, input.shape[1]):
+            raise ValueError(f"RandomInvert: max_val: expected 1 or {input.shape[1]} numbers, got {len(top)}")
+        return per_channel(top, input) - input
+
+
+class RandomAutoContrast(Intensity):
+    """Stretch every channel, its lowest value to 0 and its highest to 1, as ``PIL.ImageOps.autocontrast`` does.
+
+    A channel of one value stays as it is.
+
+    Args:
+        clip_output: cut the result to [0, 1], which only a channel of one value can leave.
+        same_on_batch: change all rows or none.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+    """
+
+    own_dtype = True
+
+    def __init__(
+        self,
+        clip_output: bool = True,
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.flags = {"clip_output": clip_output}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return native.stretch(input, self.gate(params), bool(flags["clip_output"]))
+
+
+class RandomGamma(Intensity):
+    """Raise the values to a power and multiply them, cut to [0, 1] before and after.
+
+    Args:
+        gamma: (low, high) of the power, from 0 on.
+        gain: (low, high) of the factor, from 0 on.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        gamma_factor: (B,). gain_factor: (B,).
+    """
+
+    neutral = {"gamma_factor": 1.0, "gain_factor": 1.0}
+    own_dtype = True
+
+    def __init__(
+        self,
+        gamma: Bounds = (1.0, 1.0),
+        gain: Bounds = (1.0, 1.0),
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "gamma_factor": Range(gamma, "gamma", None, (0, float("inf"))),
+            "gain_factor": Range(gain, "gain", None, (0, float("inf"))),
+        }
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return native.gamma(input, params["gamma_factor"], params["gain_factor"])
+
+
+class RandomClahe(Intensity):
+    """Flatten the histogram of every tile, with a limit on the contrast, and blend between tiles.
+
+    K. Zuiderveld, "Contrast limited adaptive histogram equalization", Graphics Gems IV, 1994, with 256 levels, each
+    channel by itself. Tiles that reach over the end of the image see it reflected. The gradient of an equalised row
+    is zero.
+
+    Args:
+        clip_limit: (low, high) of the limit: the most that a level may take of a tile, in multiples of an even share.
+            0 sets no limit.
+        grid_size: how many tiles (high, wide).
+        slow_and_differentiable: accepted for compatibility; the tables are steps either way.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        clip_limit_factor: (B,).
+    """
+
+    own_dtype = True
+
+    def __init__(
+        self,
+        clip_limit: Bounds = (40.0, 40.0),
+        grid_size: tuple[int, int] = (8, 8),
+        slow_and_differentiable: bool = False,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"clip_limit_factor": Range(clip_limit, "clip_limit", None, (0, float("inf")))}
+        self.flags = {
+            "grid_size": pair(grid_size, "grid_size"),
+            "slow_and_differentiable": bool(slow_and_differentiable),
+        }
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        grid = pair(flags["grid_size"], "grid_size")
+        return native.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], grid)

@@ -1,0 +1,224 @@
+"""Ops on whole channels."""
+
+import torch
+from torch import Tensor
+
+from .. import native
+from ..arguments import choice, number
+from ..base import Flags, Params
+from ..functional.illuminants import TABLES
+from ..kinds import Intensity
+from ..sampling import Bounds, Draw, Range, check
+
+INFINITY = float("inf")
+
+
+class RandomChannelShuffle(Intensity):
+    """Permute the channels.
+
+    Args:
+        same_on_batch: share one permutation among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), any C.
+
+    Params:
+        channels: (B, C) int64, the channel of the input that comes to each place.
+    """
+
+    param_names = ("channels",)
+    param_shapes = {"channels": None}
+    own_dtype = True
+
+    def __init__(self, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+
+    def sample(self, draw: Draw) -> Params:
+        return {"channels": draw.uniform(draw.shape[1:2], 0, 1).argsort(1)}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        source = params["channels"]
+        check((source >= 0) & (source < source.shape[-1]), gate, "channels: expected numbers of channels")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return native.take_channels(input, places(self, params, "channels", input))
+
+
+class RandomChannelDropout(Intensity):
+    """Fill some channels with a constant.
+
+    Args:
+        num_drop_channels: how many, at least 1 and at most those of the image.
+        fill_value: what to fill with, in 0..1.
+        same_on_batch: fill the same channels in all rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), any C.
+
+    Params:
+        channel_idx: (B, num_drop_channels) int64. batch_idx: (B, 1) int64, the rows' own numbers, which are not read.
+
+    Raises:
+        ValueError: if the image has fewer channels.
+    """
+
+    param_names = ("batch_idx", "channel_idx")
+    own_dtype = True
+
+    def __init__(
+        self,
+        num_drop_channels: int = 1,
+        fill_value: float = 0.0,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        whole = isinstance(num_drop_channels, int) and not isinstance(num_drop_channels, bool)
+        if not whole or num_drop_channels < 1:
+            raise (ValueError if whole else TypeError)(
+                f"num_drop_channels: expected a whole number of at least 1, got {num_drop_channels!r}"
+            )
+        self.num_drop_channels = num_drop_channels
+        self.fill_value = number(fill_value, "fill_value", 0, 1)
+        self.param_shapes = {"batch_idx": (1,), "channel_idx": (num_drop_channels,)}
+
+    def sample(self, draw: Draw) -> Params:
+        enough(self, draw.shape[1])
+        order = draw.uniform(draw.shape[1:2], 0, 1).argsort(1)
+        return {
+            "batch_idx": torch.arange(draw.shape[0], device=draw.device).unsqueeze(1),
+            "channel_idx": order[:, : self.num_drop_channels],
+        }
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        check(params["channel_idx"] >= 0, gate, "channel_idx: expected numbers of channels")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        enough(self, input.shape[1])
+        channels = torch.arange(input.shape[1], device=input.device)
+        lost = (params["channel_idx"].unsqueeze(2) == channels).any(1) & self.gate(params).unsqueeze(1)
+        value = round(self.fill_value * 255) if input.dtype == torch.uint8 else self.fill_value
+        return native.fill_channels(input, lost, value)
+
+
+class RandomRGBShift(Intensity):
+    """Add a constant to each channel, and cut to [0, 1] before and after.
+
+    Args:
+        r_shift_limit: (low, high) of what red gains, or one number for -+ number.
+        g_shift_limit: the same for green.
+        b_shift_limit: the same for blue.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, 3, H, W) to (B, 3, H, W).
+
+    Params:
+        r_shift, g_shift, b_shift: (B,).
+    """
+
+    pointwise = True
+    channels = (3,)
+
+    def __init__(
+        self,
+        r_shift_limit: Bounds = 0.5,
+        g_shift_limit: Bounds = 0.5,
+        b_shift_limit: Bounds = 0.5,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "r_shift": Range(r_shift_limit, "r_shift_limit", 0.0, (-INFINITY, INFINITY)),
+            "g_shift": Range(g_shift_limit, "g_shift_limit", 0.0, (-INFINITY, INFINITY)),
+            "b_shift": Range(b_shift_limit, "b_shift_limit", 0.0, (-INFINITY, INFINITY)),
+        }
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        shift = torch.stack([params[name] for name in self.ranges], 1).view(-1, 3, 1, 1)
+        return (input.clamp(0, 1) + shift).clamp(0, 1)
+
+
+class RandomPlanckianJitter(Intensity):
+    """Scale red and blue as another illuminant would, and cut to [0, 1] before and after.
+
+    S. Zini et al., "Planckian jitter: countering the color-crippling effects of color jitter on self-supervised
+    training", 2022.
+
+    Args:
+        mode: ``"blackbody"``, 25 temperatures from 3000 K to 15000 K, or ``"CIED"``, 23 daylights from 4000 K.
+        select_from: numbers of the illuminants to choose from, or one of them; None for all. Negative ones count from
+            the end.
+        same_on_batch: share one illuminant among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, 3, H, W) to (B, 3, H, W).
+
+    Params:
+        idx: (B,) int64, which of the illuminants to choose from.
+    """
+
+    pointwise = True
+    channels = (3,)
+    columns = 1
+    param_names = ("idx",)
+
+    def __init__(
+        self,
+        mode: str = "blackbody",
+        select_from: int | list[int] | None = None,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        table = TABLES[choice(mode, "mode", tuple(TABLES))]
+        chosen = range(len(table)) if select_from is None else select_from
+        chosen = [chosen] if isinstance(chosen, int) else list(chosen)
+        if not chosen or not all(isinstance(i, int) and -len(table) <= i < len(table) for i in chosen):
+            raise ValueError(f"select_from: expected numbers in {-len(table)}..{len(table) - 1}, got {select_from!r}")
+        self.mode, self.select_from = mode, select_from
+        ratios = [[red / green, 1.0, blue / green] for red, green, blue in (table[i] for i in chosen)]
+        self.register_buffer("pl", torch.tensor(ratios), persistent=False)
+
+    def sample(self, draw: Draw) -> Params:
+        return {"idx": (draw.u[:, 0] * len(self.pl)).long()}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        inside = (params["idx"] >= 0) & (params["idx"] < len(self.pl))
+        check(inside, gate, f"idx: expected numbers in 0..{len(self.pl) - 1}")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        ratios = self.pl.to(input.device)[params["idx"].long()].view(-1, 3, 1, 1).to(input.dtype)
+        return (input.clamp(0, 1) * ratios).clamp(0, 1)
+
+
+def places(op: Intensity, params: Params, name: str, image: Tensor) -> Tensor:
+    """Give the channel of the input that comes to each place of the output (B, C), its own where the gate is closed."""
+    source, own = params[name], torch.arange(image.shape[1], device=image.device)
+    if source.shape[1:] != own.shape:
+        raise ValueError(
+            f"{type(op).__name__}: params[{name!r}]: expected a number for each of {len(own)} channels, "
+            f"got shape {tuple(source.shape)}"
+        )
+    return torch.where(op.gate(params).unsqueeze(1), source, own)
+
+
+def enough(op: RandomChannelDropout, channels: int) -> None:
+    """Refuse an image that has not as many channels as shall be filled."""
+    if channels < op.num_drop_channels:
+        raise ValueError(
+            f"RandomChannelDropout: num_drop_channels: expected at most {channels}, as many as the image has, "
+            f"got {op.num_drop_channels}"
+        )

@@ -1,0 +1,249 @@
+"""Brightness, contrast, saturation and hue together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import native
+from ..arguments import number
+from ..base import Flags, Params
+from ..functional import colour
+from ..kinds import Intensity
+from ..sampling import Bounds, Draw, Range, check
+from .channels import places
+
+INFINITY = float("inf")
+FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
+NEUTRAL = dict(zip(FACTORS, colour.NEUTRAL, strict=True))
+
+
+class ColorJitter(Intensity):
+    """Change brightness, contrast, saturation and hue in a random order.
+
+    Brightness multiplies; contrast moves away from the mean luma of the image, saturation from the luma of the pixel;
+    hue turns. Each step cuts to [0, 1], and so is the input first.
+
+    Args:
+        brightness: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
+        contrast: the same for contrast.
+        saturation: the same for saturation.
+        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+        order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
+            is left out is not done. None draws an order for each call.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
+
+    Params:
+        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (4,).
+    """
+
+    channels = (1, 3)
+    param_names = (*FACTORS, "order")
+    shared_params = ("order",)
+    neutral = NEUTRAL
+
+    def __init__(
+        self,
+        brightness: Bounds = 0.0,
+        contrast: Bounds = 0.0,
+        saturation: Bounds = 0.0,
+        hue: Bounds = 0.0,
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        order: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = factor_ranges(brightness, contrast, saturation, hue)
+        self.order = fixed_order(order)
+        self.columns = len(self.ranges) + (4 if order is None else 0)
+        self.own_dtype = order is None
+
+    def sample(self, draw: Draw) -> Params:
+        return {**super().sample(draw), "order": draw_order(self.order, draw)}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        check_order(self, params["order"], gate)
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return jitter(input, params, self.order, "jitter")
+
+
+class ColorJiggle(Intensity):
+    """Change brightness, contrast, saturation and hue in a random order, by other formulas than ``ColorJitter``.
+
+    Brightness adds the factor less one; contrast multiplies the values, and saturation that of the HSV model; hue
+    turns. Each step cuts to [0, 1], and so is the input first.
+
+    Args:
+        brightness: (low, high) of the factor, or one number for 1 -+ number; within 0..2.
+        contrast: the same for contrast, from 0 on.
+        saturation: the same for saturation, from 0 on.
+        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+        order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
+            is left out is not done. None draws an order for each call.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
+
+    Params:
+        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (4,).
+    """
+
+    channels = (1, 3)
+    param_names = (*FACTORS, "order")
+    shared_params = ("order",)
+    neutral = NEUTRAL
+
+    def __init__(
+        self,
+        brightness: Bounds = 0.0,
+        contrast: Bounds = 0.0,
+        saturation: Bounds = 0.0,
+        hue: Bounds = 0.0,
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        order: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = factor_ranges(brightness, contrast, saturation, hue, most=2)
+        self.order = fixed_order(order)
+        self.columns = len(self.ranges) + (4 if order is None else 0)
+        self.own_dtype = order is None
+
+    def sample(self, draw: Draw) -> Params:
+        return {**super().sample(draw), "order": draw_order(self.order, draw)}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        check_order(self, params["order"], gate)
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return jitter(input, params, self.order, "jiggle")
+
+
+class RandomPhotometricDistort(Intensity):
+    """Change brightness, contrast, saturation and hue, each or not, and permute the channels or not.
+
+    The contrast comes before saturation and hue or after them, by a coin. The steps are those of ``ColorJitter``.
+    W. Liu et al., "SSD: single shot multibox detector", 2016, in the form of torchvision's transform of this name,
+    whose ``p`` is ``p_step`` here.
+
+    Args:
+        brightness: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
+        contrast: the same for contrast.
+        saturation: the same for saturation.
+        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
+        p_step: probability of each step in a row that is changed.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
+
+    Params:
+        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,), neutral where a step is left out.
+        contrast_before: (B,), 1 or 0. channel_permutation: (B, C), which channel comes where.
+    """
+
+    channels = (1, 3)
+    columns = 10
+    param_names = (*FACTORS, "contrast_before", "channel_permutation")
+    param_shapes = {"channel_permutation": None}
+    neutral = NEUTRAL
+    own_dtype = True
+
+    def __init__(
+        self,
+        brightness: Bounds = (0.875, 1.125),
+        contrast: Bounds = (0.5, 1.5),
+        saturation: Bounds = (0.5, 1.5),
+        hue: Bounds = (-0.05, 0.05),
+        p_step: float = 0.5,
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = factor_ranges(brightness, contrast, saturation, hue)
+        self.p_step = number(p_step, "p_step", 0, 1)
+
+    def sample(self, draw: Draw) -> Params:
+        params, done = super().sample(draw), draw.u[:, 4:9] < self.p_step
+        for i, (name, neutral) in enumerate(NEUTRAL.items()):
+            params[name] = torch.where(done[:, i], params[name], neutral)
+        params["contrast_before"] = (draw.u[:, 9] < 0.5).float()
+        channels = torch.arange(draw.shape[1], device=draw.device)
+        order = draw.uniform(draw.shape[1:2], 0, 1).argsort(1)
+        params["channel_permutation"] = torch.where(done[:, 4:], order, channels)
+        return params
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        source = params["channel_permutation"]
+        channels = torch.arange(source.shape[-1], device=source.device)
+        check(source.sort(-1).values == channels, gate, "channel_permutation: expected each channel once")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        source = places(self, params, "channel_permutation", input)
+        factors = torch.stack([params[name] for name in FACTORS], 1)
+        return native.photometric_distort(input, factors, params["contrast_before"], source)
+
+
+def factor_ranges(
+    brightness: Bounds, contrast: Bounds, saturation: Bounds, hue: Bounds, most: float = INFINITY
+) -> dict[str, Range]:
+    """Give the ranges of the four factors; ``most`` bounds the brightness."""
+    return {
+        "brightness_factor": Range(brightness, "brightness", 1.0, (0, most)),
+        "contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY)),
+        "saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY)),
+        "hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5)),
+    }
+
+
+def fixed_order(order: Any) -> tuple[int, ...] | None:
+    """Give a checked order of steps, or None."""
+    if order is not None and not isinstance(order, Sequence):
+        raise TypeError(f"order: expected a sequence of steps or None, got {order!r}")
+    if order is not None and (len(set(order)) != len(order) or not set(order) <= {0, 1, 2, 3}):
+        raise ValueError(f"order: expected each of 0, 1, 2 and 3 at most once, got {order!r}")
+    return None if order is None else tuple(order)
+
+
+def draw_order(order: tuple[int, ...] | None, draw: Draw) -> Tensor:
+    """Give a fixed order, or draw one from the uniforms behind those of the factors."""
+    if order is None:
+        return draw.u[:1, len(FACTORS) :].argsort(1).flatten()
+    return torch.tensor(order, device=draw.device)
+
+
+def check_order(op: Intensity, order: Tensor, gate: Tensor) -> None:
+    """Require an order of steps."""
+    if order.ndim != 1 or order.is_floating_point():
+        raise ValueError(
+            f"{type(op).__name__}: params['order']: expected integers (4,), got {order.dtype} {tuple(order.shape)}"
+        )
+    steps = ((order >= 0) & (order <= 3)).all().expand(gate.shape)
+    check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
+
+
+def jitter(input: Tensor, params: Params, order: tuple[int, ...] | None, kind: str) -> Tensor:
+    """Adjust in a fixed order, or in the one that was drawn."""
+    factors = [params[name] for name in FACTORS]
+    if order is None:
+        return native.colour_jitter(input, torch.stack(factors, 1), params["order"], kind)
+    planes = colour.jitter(input.unbind(1), [f.view(-1, 1, 1) for f in factors], order, kind=kind)
+    return torch.stack(tuple(planes), 1)
