@@ -1,13 +1,22 @@
 """The ops, by family."""
 
 from .affine import RandomAffine, RandomPerspective, RandomRotation
-from .blur import RandomGaussianBlur
+from .blur import (
+    RandomBoxBlur,
+    RandomDefocus,
+    RandomGaussianBlur,
+    RandomMedianBlur,
+    RandomMotionBlur,
+    RandomZoomBlur,
+)
 from .colour import ColorJitter, Denormalize, Normalize, RandomBrightness, RandomGrayscale
+from .compression import RandomDownscale, RandomJPEG
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform
 from .erase import RandomErasing
 from .flip import RandomHorizontalFlip, RandomVerticalFlip
 from .noise import RandomGaussianNoise
+from .sharpen import RandomSharpness
 from .tone import RandomEqualize
 
 __all__ = [
@@ -16,8 +25,11 @@ __all__ = [
     "Denormalize",
     "Normalize",
     "RandomAffine",
+    "RandomBoxBlur",
     "RandomBrightness",
     "RandomCrop",
+    "RandomDefocus",
+    "RandomDownscale",
     "RandomElasticTransform",
     "RandomEqualize",
     "RandomErasing",
@@ -25,9 +37,14 @@ __all__ = [
     "RandomGaussianNoise",
     "RandomGrayscale",
     "RandomHorizontalFlip",
+    "RandomJPEG",
+    "RandomMedianBlur",
+    "RandomMotionBlur",
     "RandomPerspective",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomSharpness",
     "RandomVerticalFlip",
+    "RandomZoomBlur",
     "Resize",
 ]
