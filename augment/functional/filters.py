@@ -93,14 +93,15 @@ def sharpen(
 
     The kernel is of ones with a five in the middle; pixels at the edges stay as they are.
     """
-    output = torch.clamp(image, 0, 1, out=out)
+    whole = torch.clamp(image, 0, 1, out=out)
     if min(image.shape[-2:]) < 3:
-        return output
-    source = output if out is not None else output.clone()
-    inner = source[..., 1:-1, 1:-1]
-    smooth = window_sum(window_sum(source, 3, -2), 3, -1).add_(inner, alpha=4).mul_(1 / 13)
-    output[..., 1:-1, 1:-1] = torch.lerp(smooth, inner, factor).clamp_(0, 1)
-    return output
+        return whole
+    inner = whole[..., 1:-1, 1:-1]
+    smooth = window_sum(window_sum(whole, 3, -2), 3, -1).add_(inner, alpha=4).mul_(1 / 13)
+    if out is None:
+        return (whole + F.pad((smooth - inner) * (1 - factor), [1] * 4)).clamp(0, 1)
+    torch.lerp(smooth, inner, factor, out=inner).clamp_(0, 1)
+    return out
 
 
 def filter2d(

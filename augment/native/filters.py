@@ -90,7 +90,9 @@ def median_blur(
 
 
 def _sharpen_row(image: Tensor, factor: Tensor, number: float, out: Out = None) -> Tensor:
-    return filters.sharpen(image, factor if factor.requires_grad else number, out)
+    if out is None and not image.requires_grad:
+        out = torch.empty_like(image)
+    return filters.sharpen(image, factor if factor.requires_grad and out is None else number, out)
 
 
 _sharpen = rowwise("sharpen", "", _sharpen_row, lambda image, factor, numbers: [f == 1 for f in numbers], unit=True)
