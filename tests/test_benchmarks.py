@@ -27,6 +27,8 @@ KORNIA = "kornia's antialias is a blur of its own before the resize"
 CENTRE = "v2 counts pixels from their edges, and so fades the border: half a pixel of sixteen"
 ROUNDED = "v2 and albumentations round after every step, ours once"
 MULTIPLIED = "v2 multiplies, kornia and ours add the factor less one"
+CODEC = "libjpeg rounds to whole numbers; kornia's and ours rounds softly, and blurs chroma before it is halved"
+REPEATED = "OpenCV repeats edge pixels, kornia and ours mirror about them"
 TABLES = "a look-up table with another rounding of its own"
 # Mean differences beyond CLOSE at 16 x 16, by label and library, with what may be and why
 APART: Mapping[tuple[str, str], tuple[float, str]] = {
@@ -37,9 +39,17 @@ APART: Mapping[tuple[str, str], tuple[float, str]] = {
     ("RandomAffine", "torchvision"): (0.01, CENTRE),
     ("RandomBrightness", "albumentations"): (0.004, "truncates bytes, ours rounds"),
     ("RandomBrightness", "torchvision"): (0.07, MULTIPLIED),
+    ("RandomDownscale", "albumentations"): (0.2, "takes the first pixel of two, ours the one at the middle"),
+    ("RandomDownscale", "opencv"): (0.2, "takes the first pixel of two, ours the one at the middle"),
+    ("RandomDownscale[area]", "albumentations"): (0.002, ROUNDED),
     ("RandomEqualize", "albumentations"): (0.02, TABLES),
     ("RandomEqualize", "opencv"): (0.02, TABLES),
     ("RandomGrayscale", "torchvision"): (0.003, "truncates bytes, ours rounds"),
+    ("RandomJPEG", "albumentations"): (0.03, CODEC),
+    ("RandomJPEG", "opencv"): (0.03, CODEC),
+    ("RandomJPEG", "torchvision"): (0.03, CODEC),
+    ("RandomMedianBlur", "albumentations"): (0.02, REPEATED),
+    ("RandomMedianBlur", "opencv"): (0.02, REPEATED),
     ("RandomPerspective", "torchvision"): (0.04, CENTRE),
     ("RandomResizedCrop", "kornia"): (
         0.004,
@@ -47,11 +57,16 @@ APART: Mapping[tuple[str, str], tuple[float, str]] = {
     ),
     ("RandomResizedCrop", "torchvision"): (0.015, "antialiased, kornia and ours not"),
     ("RandomRotation", "torchvision"): (0.01, CENTRE),
+    ("RandomZoomBlur", "albumentations"): (
+        0.05,
+        "cuts whole pixels out and enlarges them; the image itself counts twice",
+    ),
     ("Resize[antialias]", "kornia"): (0.015, KORNIA),
 }
 # What a library refuses, by label and library, and the dtype it is refused for
 REFUSED = {
     ("RandomEqualize", "opencv", "float32"),
+    ("RandomJPEG", "torchvision", "float32"),
     ("Normalize", "torchvision", "uint8"),
     ("Denormalize", "torchvision", "uint8"),
 }

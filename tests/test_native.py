@@ -6,7 +6,7 @@ from helpers import picture
 from torch.testing import assert_close
 
 from augment import native, sampling
-from augment.functional import colour, dropout, fields, filters, geometry, resample, tone
+from augment.functional import colour, downscale, dropout, fields, filters, geometry, jpeg, median, resample, tone
 from augment.opaque import load, store
 
 B = 3
@@ -28,6 +28,10 @@ WEIGHTS = filters.gaussian_weights(torch.tensor([0.0, 0.8, 2.0]), 5)
 FACTORS = torch.tensor([[1.0, 1, 1, 0], [0.8, 1.3, 0.5, 0.2], [1.4, 0.7, 1.6, -0.4]])
 ORDER = torch.tensor([2, 0, 3, 1])
 GATE = torch.tensor([1.0, 0.0, 1.0])
+SIZES = torch.tensor([1, 3, 5], dtype=torch.int32)
+MOTIONS = filters.motion_weights(SIZES, ANGLES, torch.tensor([0.0, 0.5, -1.0]), 5, "bilinear")
+TABLES = jpeg.quantization_tables(torch.tensor([30.0, 50.0, 80.0]))
+SCALES = torch.tensor([1.0, 0.3, 0.75])
 
 POINTS = torch.rand(1, 5, 2, generator=torch.Generator().manual_seed(3)) * 2 - 1
 MOVES = torch.tensor([[0.0] * 5, [0.1] * 5, [0.3, -0.2, 0.1, 0.0, 0.2]]).unsqueeze(2)
@@ -65,6 +69,15 @@ CALLS = {
     "gamma": (torch.tensor([[1.0, 1.0], [0.6, 1.1], [2.2, 0.9]]),),
     "look_up": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)) * 255,),
     "clahe": (torch.stack([GATE, torch.tensor([40.0, 1.0, 2.0])], 1), 2, 3),
+    "box_blur": (GATE, 4, 3, "reflect"),
+    "median_blur": (GATE, 3, 5),
+    "sharpen": (FACTORS[:, 0].contiguous(),),
+    "filter2d": (MOTIONS, "replicate"),
+    "defocus": (torch.tensor([[0.0, 0.0], [2.0, 0.3], [9.0, 0.5]]), "replicate"),
+    "zoom_blur": (torch.tensor([1.0, 1.2, 1.6]), 4),
+    "jpeg": (torch.cat([GATE.unsqueeze(1), TABLES.flatten(1)], 1),),
+    "downscale": (SCALES, "area", "bilinear"),
+    "downscale_nearest": (SCALES, "nearest", "nearest"),
 }
 
 
@@ -195,8 +208,57 @@ def test_equalize_on_rows_is_that_on_the_batch(dtype: torch.dtype) -> None:
     assert torch.equal(native.equalize(image, torch.ones(B, dtype=torch.bool)), tone.equalize_batch(image))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+def test_blurs_on_rows_are_those_on_the_batch(dtype: torch.dtype) -> None:
+    image = picture(B, dtype=dtype)
+    work, gate = load(image), GATE > 0
+    radius, sigma = torch.tensor([0, 2, 9]), torch.tensor([0.0, 0.3, 0.5])
+    factor = torch.tensor([1.0, 1.2, 1.6])
+    pairs = [
+        (native.box_blur(image, gate, (4, 3), "reflect"), filters.box_blur(work, 4, 3, "reflect")),
+        (native.median_blur(image, gate, (5, 3)), median.median_blur(work, 5, 3)),
+        (native.filter2d(image, MOTIONS, "circular"), filters.filter2d_batch(work, MOTIONS, "circular")),
+        (
+            native.defocus(image, radius, sigma, 9, "replicate"),
+            filters.filter2d_batch(work, filters.disk_weights(radius, sigma, 9), "replicate"),
+        ),
+        (native.zoom_blur(image, factor, 5), resample.zoom_blur(work, factor, 5)),
+    ]
+    for rows, whole in pairs[:2]:
+        assert_close(rows[gate], store(whole, dtype)[gate], atol=1e-6 if dtype == torch.float32 else 1, rtol=0)
+        assert torch.equal(rows[1], image[1])
+    for rows, whole in pairs[2:]:
+        assert_close(rows, store(whole, dtype), atol=2e-6 if dtype == torch.float32 else 1, rtol=0)
+        assert torch.equal(rows[0], image[0])
+
+
+def test_compression_on_rows_is_that_on_the_batch() -> None:
+    image = picture(B, dtype=torch.float64)
+    whole = jpeg.jpeg(image * 255, TABLES.double()) / 255
+    rows = native.jpeg(image, GATE > 0, TABLES.double())
+    assert_close(rows[GATE > 0], whole[GATE > 0], atol=1e-9, rtol=0)
+    assert torch.equal(rows[1], image[1])
+    for down in downscale.DOWN:
+        for up in downscale.UP:
+            rows = native.downscale(image, SCALES, down, up)
+            assert_close(rows, downscale.downscale(image, SCALES, down, up), atol=1e-6, rtol=0)
+
+
 @pytest.mark.parametrize(
-    "name", ["warp_homography", "displace", "displace_by", "displace_lines", "separable_filter", "colour_jitter"]
+    "name",
+    [
+        "warp_homography",
+        "displace",
+        "displace_by",
+        "displace_lines",
+        "separable_filter",
+        "colour_jitter",
+        "sharpen",
+        "filter2d",
+        "defocus",
+        "zoom_blur",
+        "jpeg",
+    ],
 )
 def test_gradient_reaches_params(name: str) -> None:
     op = getattr(torch.ops.augment, name).default

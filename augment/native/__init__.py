@@ -6,36 +6,45 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 
 from .channels import fill_channels, take_channels
 from .colour import colour_jitter, photometric_distort
+from .compression import downscale, jpeg
 from .dropout import fill_rectangles
 from .field import displace, follow_field, smooth_field
-from .filters import separable_filter
+from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
 from .noise import salt_and_pepper
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 
 __all__ = [
+    "box_blur",
     "colour_jitter",
+    "defocus",
     "displace",
     "displace_by",
     "displace_lines",
+    "downscale",
     "equalize",
     "equalize_tiles",
     "fill_channels",
     "fill_rectangles",
+    "filter2d",
     "follow_field",
     "follow_formula",
     "gamma",
     "identity_rows",
+    "jpeg",
     "look_up",
+    "median_blur",
     "permute",
     "photometric_distort",
     "place",
     "posterize",
     "salt_and_pepper",
     "separable_filter",
+    "sharpen",
     "smooth_field",
     "stretch",
     "take_channels",
     "warp_homography",
+    "zoom_blur",
 ]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ..functional import filters
+from ..functional import filters, median, resample
 from ..opaque import load, rowwise
 from .rows import Out, Rows, keep_rows
 
@@ -35,3 +35,147 @@ def separable_filter(
     taps_y, taps_x = ([t.view(-1, 1, 1, 1) for t in weights.unbind(1)] for weights in (weights_y, weights_x))
     keep = [weights[:, weights.shape[1] // 2] == 1 for weights in (weights_y, weights_x)]
     return keep_rows(keep[0] & keep[1], image, filters.separable_filter(load(image), taps_y, taps_x, border))
+
+
+# ------------------------------------------------------------------------------------------- the same window everywhere
+
+
+def _is_closed(image: Tensor, gate: Tensor, numbers: list[float], *config: object) -> list[bool]:
+    return [not g for g in numbers]
+
+
+def _box_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, border: str, out: Out = None) -> Tensor:
+    return filters.box_blur(image, ky, kx, border, out)
+
+
+_box = rowwise(
+    "box_blur",
+    "int ky, int kx, str border",
+    _box_row,
+    lambda image, gate, numbers, ky, kx, border: [not g or ky == kx == 1 for g in numbers],
+)
+
+
+def box_blur(
+    image: Tensor,  # (B, C, H, W)
+    gate: Tensor,  # (B,) bool, the rows to blur
+    size: tuple[int, int],
+    border: str,
+) -> Tensor:  # (B, C, H, W)
+    """Average over a window."""
+    if image.is_cpu:
+        return _box(image, gate.to(torch.float32), *size, border)
+    return keep_rows(~gate, image, filters.box_blur(load(image), *size, border))
+
+
+def _median_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, out: Out = None) -> Tensor:
+    return median.median_blur(image, ky, kx)
+
+
+_median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True)
+
+
+def median_blur(
+    image: Tensor,  # (B, C, H, W)
+    gate: Tensor,  # (B,) bool, the rows to blur
+    size: tuple[int, int],
+) -> Tensor:  # (B, C, H, W)
+    """Take the median of a window."""
+    if image.is_cpu:
+        return _median(image, gate.to(torch.float32), *size)
+    return keep_rows(~gate, image, median.median_blur(image, *size))
+
+
+# ------------------------------------------------------------------------------------------------ a kernel for each row
+
+
+def _sharpen_row(image: Tensor, factor: Tensor, number: float, out: Out = None) -> Tensor:
+    if out is None and not image.requires_grad:
+        out = torch.empty_like(image)
+    return filters.sharpen(image, factor if factor.requires_grad and out is None else number, out)
+
+
+_sharpen = rowwise("sharpen", "", _sharpen_row, lambda image, factor, numbers: [f == 1 for f in numbers], unit=True)
+
+
+def sharpen(
+    image: Tensor,  # (B, C, H, W)
+    factor: Tensor,  # (B,), 0 smooth, 1 unchanged
+) -> Tensor:  # (B, C, H, W)
+    """Move each row away from its smoothed copy, or towards it."""
+    if image.is_cpu:
+        return _sharpen(image, factor)
+    output = filters.sharpen(load(image, unit=True), factor.view(-1, 1, 1, 1).to(load(image).dtype))
+    return keep_rows(factor == 1, image, output, unit=True)
+
+
+def _filter2d_row(image: Tensor, weights: Tensor, numbers: Rows, border: str, out: Out = None) -> Tensor:
+    return filters.filter2d(image, weights if weights.requires_grad else numbers, border)
+
+
+def _is_middle_tap(image: Tensor, weights: Tensor, numbers: list[Rows], border: str) -> list[bool]:
+    middle = weights.shape[1] // 2
+    return [taps[middle][middle] == 1 and sum(abs(t) for line in taps for t in line) == 1 for taps in numbers]
+
+
+_filter2d = rowwise("filter2d", "str border", _filter2d_row, _is_middle_tap)
+
+
+def filter2d(
+    image: Tensor,  # (B, C, H, W)
+    weights: Tensor,  # (B, K, K)
+    border: str,
+) -> Tensor:  # (B, C, H, W)
+    """Correlate each row of the batch with its own square kernel."""
+    if image.is_cpu:
+        return _filter2d(image, weights, border)
+    middle = weights[:, weights.shape[1] // 2, weights.shape[1] // 2]
+    keep = (middle == 1) & (weights.abs().sum((1, 2)) == 1)
+    return keep_rows(keep, image, filters.filter2d_batch(load(image), weights, border))
+
+
+def _defocus_row(image: Tensor, params: Tensor, numbers: list[float], border: str, out: Out = None) -> Tensor:
+    radius = round(numbers[0])
+    weights = filters.gaussian_weights(params[1:], filters.alias_size(radius))[0]
+    taps = weights.unbind() if weights.requires_grad else weights.tolist()
+    return filters.disk_blur(image, radius, taps, border)
+
+
+_defocus = rowwise(
+    "defocus",
+    "str border",
+    _defocus_row,
+    lambda image, params, numbers, border: [radius == sigma == 0 for radius, sigma in numbers],
+)
+
+
+def defocus(
+    image: Tensor,  # (B, C, H, W)
+    radius: Tensor,  # (B,), whole pixels
+    sigma: Tensor,  # (B,), of the Gaussian on top
+    most: int,  # the largest radius
+    border: str,
+) -> Tensor:  # (B, C, H, W)
+    """Average each row of the batch over a disk with soft edges."""
+    if image.is_cpu:
+        return _defocus(image, torch.stack([radius.to(sigma.dtype), sigma], 1), border)
+    weights = filters.disk_weights(radius, sigma, most)
+    return keep_rows((radius == 0) & (sigma == 0), image, filters.filter2d_batch(load(image), weights, border))
+
+
+def _zoom_row(image: Tensor, factor: Tensor, _: float, steps: int, out: Out = None) -> Tensor:
+    return resample.zoom_blur_row(image, factor.to(image.dtype), steps, out)
+
+
+_zoom = rowwise("zoom_blur", "int steps", _zoom_row, lambda image, factor, numbers, steps: [f == 1 for f in numbers])
+
+
+def zoom_blur(
+    image: Tensor,  # (B, C, H, W)
+    factor: Tensor,  # (B,), the largest zoom
+    steps: int,
+) -> Tensor:  # (B, C, H, W)
+    """Average each row of the batch over zooms about its centre."""
+    if image.is_cpu:
+        return _zoom(image, factor, steps)
+    return keep_rows(factor == 1, image, resample.zoom_blur(load(image), factor, steps))

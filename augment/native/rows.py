@@ -9,9 +9,9 @@ Rows = list[list[float]]
 Out = Tensor | None
 
 
-def keep_rows(keep: Tensor, image: Tensor, output: Tensor) -> Tensor:
+def keep_rows(keep: Tensor, image: Tensor, output: Tensor, unit: bool = False) -> Tensor:
     """Give the image's own dtype to the output of a whole batch, and put the unchanged rows back."""
-    output = store(output, image.dtype)
+    output = store(output, image.dtype, unit)
     return torch.where(keep.view(-1, 1, 1, 1), image, output) if output.shape == image.shape else output
 
 

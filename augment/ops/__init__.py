@@ -1,7 +1,7 @@
 """The ops, by family."""
 
 from .affine import RandomAffine, RandomPerspective, RandomRotation, RandomShear, RandomTranslate
-from .blur import RandomGaussianBlur
+from .blur import RandomBoxBlur, RandomDefocus, RandomGaussianBlur, RandomMedianBlur, RandomMotionBlur, RandomZoomBlur
 from .channels import RandomChannelDropout, RandomChannelShuffle, RandomPlanckianJitter, RandomRGBShift
 from .colour import (
     ColorJitter,
@@ -13,6 +13,7 @@ from .colour import (
     RandomHue,
     RandomSaturation,
 )
+from .compression import RandomDownscale, RandomJPEG
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform, RandomFisheye, RandomGridDistortion, RandomThinPlateSpline
 from .detection import RandomIoUCrop
@@ -22,6 +23,7 @@ from .flip import RandomD4, RandomHorizontalFlip, RandomRotation90, RandomTransp
 from .jitter import ColorJiggle, ColorJitter, RandomPhotometricDistort
 from .noise import RandomGaussianNoise, RandomISONoise, RandomSaltAndPepperNoise, RandomShotNoise
 from .pad import LetterBox, LongestMaxSize, PadTo, RandomZoomOut, SmallestMaxSize
+from .sharpen import RandomSharpness
 from .tone import (
     RandomAutoContrast,
     RandomClahe,
@@ -43,6 +45,7 @@ __all__ = [
     "PadTo",
     "RandomAffine",
     "RandomAutoContrast",
+    "RandomBoxBlur",
     "RandomBrightness",
     "RandomChannelDropout",
     "RandomChannelShuffle",
@@ -51,6 +54,8 @@ __all__ = [
     "RandomContrast",
     "RandomCrop",
     "RandomD4",
+    "RandomDefocus",
+    "RandomDownscale",
     "RandomElasticTransform",
     "RandomEqualize",
     "RandomErasing",
@@ -66,6 +71,9 @@ __all__ = [
     "RandomISONoise",
     "RandomInvert",
     "RandomIoUCrop",
+    "RandomJPEG",
+    "RandomMedianBlur",
+    "RandomMotionBlur",
     "RandomPerspective",
     "RandomPhotometricDistort",
     "RandomPlanckianJitter",
@@ -76,6 +84,7 @@ __all__ = [
     "RandomRotation90",
     "RandomSaltAndPepperNoise",
     "RandomSaturation",
+    "RandomSharpness",
     "RandomShear",
     "RandomShotNoise",
     "RandomSolarize",
@@ -83,6 +92,7 @@ __all__ = [
     "RandomTranslate",
     "RandomTranspose",
     "RandomVerticalFlip",
+    "RandomZoomBlur",
     "RandomZoomOut",
     "Resize",
     "SmallestMaxSize",

@@ -1,15 +1,41 @@
 """Blurs."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import choice, odd_pair
+from ..arguments import RESAMPLE, choice, number, odd_pair, pair
 from ..base import Flags, Params
 from ..functional import filters
 from ..kinds import Intensity
-from ..sampling import Bounds, Range
+from ..sampling import Bounds, Draw, Range, check
+
+
+def require_room(name: str, shape: Sequence[int], kernel: tuple[int, int], border: str) -> None:
+    """Refuse an image that has fewer pixels than its border would take from it."""
+    least = [k // 2 + (border == "reflect") if border in ("reflect", "circular") else 1 for k in kernel]
+    if shape[-2] < least[0] or shape[-1] < least[1]:
+        raise ValueError(
+            f"{name}: input: expected at least {tuple(least)} pixels for kernel_size {kernel} and "
+            f"border {border!r}, got {tuple(shape[-2:])}"
+        )
+
+
+def whole_pair(value: Any, name: str, low: int) -> tuple[int, int]:
+    """Give the bounds of a whole number, both of them drawn."""
+    values = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [low, value]
+    whole = len(values) == 2 and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+    if not whole or not low <= values[0] <= values[1]:
+        raise ValueError(f"{name}: expected whole numbers (low, high) from {low} on, got {value!r}")
+    return values[0], values[1]
+
+
+def whole_numbers(u: Tensor, low: int, high: int) -> Tensor:
+    """Map uniforms to whole numbers, both bounds among them."""
+    return low + (u * (high - low + 1)).floor().clamp(max=high - low)
 
 
 class RandomGaussianBlur(Intensity):
@@ -55,13 +81,303 @@ class RandomGaussianBlur(Intensity):
             "border_type": choice(border_type, "border_type", filters.BORDERS),
         }
 
+    def check_shape(self, shape: Sequence[int]) -> None:
+        require_room(type(self).__name__, shape, self.flags["kernel_size"], self.flags["border_type"])
+
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         kernel, border = flags["kernel_size"], flags["border_type"]
-        least = [k // 2 + (border == "reflect") if border in ("reflect", "circular") else 1 for k in kernel]
-        if input.shape[-2] < least[0] or input.shape[-1] < least[1]:
-            raise ValueError(
-                f"RandomGaussianBlur: input: expected at least {tuple(least)} pixels for kernel_size {kernel} and "
-                f"border {border!r}, got {tuple(input.shape[-2:])}"
-            )
+        require_room("RandomGaussianBlur", input.shape, kernel, border)
         weights = [filters.gaussian_weights(params["sigma"], k) for k in kernel]
         return native.separable_filter(input, weights[0], weights[1], border)
+
+
+class RandomBoxBlur(Intensity):
+    """Blur with the mean of a window.
+
+    A window of an even size reaches a pixel further to the right and down than to the left and up.
+
+    Args:
+        kernel_size: size (height, width) of the window, or one number for both.
+        border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        normalized: accepted for compatibility; the filter is always separated, and always a mean.
+        same_on_batch: blur all rows or none.
+        p: probability that a row is blurred.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Raises:
+        ValueError: if the border needs more pixels than the image has.
+    """
+
+    own_dtype = True
+
+    def __init__(
+        self,
+        kernel_size: tuple[int, int] = (3, 3),
+        border_type: Any = "reflect",
+        normalized: bool = True,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.flags = {
+            "kernel_size": pair(kernel_size, "kernel_size"),
+            "border_type": choice(border_type, "border_type", filters.BORDERS),
+            "normalized": normalized,
+        }
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        require_room(type(self).__name__, shape, self.flags["kernel_size"], self.flags["border_type"])
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        kernel, border = flags["kernel_size"], choice(flags["border_type"], "border_type", filters.BORDERS)
+        require_room("RandomBoxBlur", input.shape, kernel, border)
+        return native.box_blur(input, self.gate(params), kernel, border)
+
+
+class RandomMedianBlur(Intensity):
+    """Take the median of a window, the image mirrored about the centres of its edge pixels.
+
+    Args:
+        kernel_size: size (height, width) of the window, odd, or one number for both.
+        same_on_batch: blur all rows or none.
+        p: probability that a row is blurred.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Raises:
+        ValueError: if the window reaches further beyond an edge than the image is large.
+    """
+
+    own_dtype = True
+
+    def __init__(
+        self,
+        kernel_size: tuple[int, int] = (3, 3),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.flags = {"kernel_size": odd_pair(kernel_size, "kernel_size")}
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        require_room(type(self).__name__, shape, self.flags["kernel_size"], "reflect")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        kernel = odd_pair(flags["kernel_size"], "kernel_size")
+        require_room("RandomMedianBlur", input.shape, kernel, "reflect")
+        return native.median_blur(input, self.gate(params), kernel)
+
+
+class RandomMotionBlur(Intensity):
+    """Blur along a line of random angle, as a moving camera does.
+
+    Args:
+        kernel_size: length of the line in pixels, odd, or a (low, high) range of it; one is drawn for the whole batch.
+        angle: (low, high) in degrees, counter-clockwise, or one number for both signs.
+        direction: (low, high) within [-1, 1], or one number for both signs: 0 weighs the line evenly, 1 its left end
+            most and its right end not at all, before it is turned.
+        border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        resample: how the line is turned: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is blurred.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        ksize_factor: (B,), int32, the length of the line.
+        angle_factor: (B,), degrees.
+        direction_factor: (B,).
+        idx: (1,), int64, a row of the batch, kept for compatibility: each row has its own length.
+
+    Raises:
+        ValueError: if the border needs more pixels than the image has.
+    """
+
+    param_names = ("ksize_factor", "angle_factor", "direction_factor", "idx")
+    shared_params = ("idx",)
+    neutral: ClassVar = {"ksize_factor": 1}
+    own_dtype = True
+    columns = 4
+
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, int],
+        angle: Bounds,
+        direction: Bounds,
+        border_type: Any = "CONSTANT",
+        resample: Any = "NEAREST",
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        if isinstance(kernel_size, int):
+            odd_pair(kernel_size, "kernel_size")
+            self.halves = kernel_size // 2, kernel_size // 2
+        else:
+            low, high = whole_pair(kernel_size, "kernel_size", 1)
+            self.halves = low // 2, (high - 1) // 2
+            if self.halves[0] > self.halves[1]:
+                raise ValueError(f"kernel_size: expected a range with an odd number in it, got {kernel_size!r}")
+        self.ranges = {
+            "angle_factor": Range(angle, "angle", 0.0, (-360, 360)),
+            "direction_factor": Range(direction, "direction", 0.0, (-1, 1)),
+        }
+        self.flags = {
+            "border_type": choice(border_type, "border_type", filters.BORDERS),
+            "resample": choice(resample, "resample", RESAMPLE),
+        }
+
+    @property
+    def canvas(self) -> int:
+        """The size of the kernel that every line fits into."""
+        return 2 * self.halves[1] + 1
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        require_room(type(self).__name__, shape, (self.canvas, self.canvas), self.flags["border_type"])
+
+    def sample(self, draw: Draw) -> Params:
+        rows, shared = draw.shape[0], draw.u[:1]
+        size = 2 * whole_numbers(shared[:, 2], *self.halves) + 1
+        return {
+            "ksize_factor": size.to(torch.int32).expand(rows),
+            "angle_factor": self.ranges["angle_factor"](draw.u[:, 0]),
+            "direction_factor": self.ranges["direction_factor"](draw.u[:, 1]),
+            "idx": (shared[:, 3] * rows).long(),
+        }
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        size, most = params["ksize_factor"], self.canvas
+        check((size > 0) & (size % 2 == 1) & (size <= most), gate, f"ksize_factor: expected odd numbers up to {most}")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        border = choice(flags["border_type"], "border_type", filters.BORDERS)
+        mode = choice(flags["resample"], "resample", RESAMPLE)
+        require_room("RandomMotionBlur", input.shape, (self.canvas, self.canvas), border)
+        size, angle, direction = (params[name] for name in self.param_names[:3])
+        weights = filters.motion_weights(size, angle, direction, self.canvas, mode)
+        return native.filter2d(input, weights, border)
+
+
+class RandomDefocus(Intensity):
+    """Blur as a lens out of focus does: average over a disk with softened edges.
+
+    Defined as the defocus blur of ImageNet-C (D. Hendrycks and T. Dietterich, "Benchmarking neural network robustness
+    to common corruptions and perturbations", ICLR 2019, arXiv 1903.12261): the mean of the pixels within the radius,
+    then a Gaussian of 3 by 3 pixels, or 5 by 5 for a radius above 8.
+
+    Args:
+        radius: (low, high) of the radius in whole pixels, or the largest, with 1 as the smallest.
+        alias_blur: (low, high) of the Gaussian's standard deviation in pixels, or the largest.
+        border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is blurred.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        radius: (B,), int64.
+        alias_blur: (B,).
+
+    Raises:
+        ValueError: if the border needs more pixels than the image has.
+    """
+
+    param_names = ("radius", "alias_blur")
+    neutral: ClassVar = {"radius": 0, "alias_blur": 0.0}
+    own_dtype = True
+    columns = 2
+
+    def __init__(
+        self,
+        radius: int | tuple[int, int] = (3, 10),
+        alias_blur: Bounds = (0.1, 0.5),
+        border_type: Any = "reflect",
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.radius = whole_pair(radius, "radius", 1)
+        self.ranges = {"alias_blur": Range(alias_blur, "alias_blur", 0.0, (0, float("inf")))}
+        self.flags = {"border_type": choice(border_type, "border_type", filters.BORDERS)}
+
+    @property
+    def canvas(self) -> int:
+        """The size of the largest kernel."""
+        return 2 * self.radius[1] + filters.alias_size(self.radius[1])
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        require_room(type(self).__name__, shape, (self.canvas, self.canvas), self.flags["border_type"])
+
+    def sample(self, draw: Draw) -> Params:
+        return {
+            "radius": whole_numbers(draw.u[:, 0], *self.radius).long(),
+            "alias_blur": self.ranges["alias_blur"](draw.u[:, 1]),
+        }
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        radius, most = params["radius"], self.radius[1]
+        check((radius >= 0) & (radius <= most), gate, f"radius: expected whole numbers up to {most}")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        border = choice(flags["border_type"], "border_type", filters.BORDERS)
+        require_room("RandomDefocus", input.shape, (self.canvas, self.canvas), border)
+        return native.defocus(input, params["radius"], params["alias_blur"], self.radius[1], border)
+
+
+class RandomZoomBlur(Intensity):
+    """Blur as a zoom during the exposure does: average over zooms about the image's centre.
+
+    Defined after the zoom blur of ImageNet-C (D. Hendrycks and T. Dietterich, "Benchmarking neural network robustness
+    to common corruptions and perturbations", ICLR 2019, arXiv 1903.12261), with a fixed number of zooms, evenly spaced
+    from none to the largest, each interpolated linearly.
+
+    Args:
+        max_factor: (low, high) of the largest zoom, at least 1, or its upper bound.
+        steps: how many images are averaged.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is blurred.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        max_factor: (B,).
+    """
+
+    neutral: ClassVar = {"max_factor": 1.0}
+    own_dtype = True
+
+    def __init__(
+        self,
+        max_factor: Bounds = (1.0, 1.31),
+        steps: int = 11,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        single = isinstance(max_factor, (int, float)) and not isinstance(max_factor, bool)
+        bounds = (1.0, number(max_factor, "max_factor")) if single else max_factor
+        self.ranges = {"max_factor": Range(bounds, "max_factor", None, (1, float("inf")))}
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 2:
+            raise ValueError(f"steps: expected a whole number from 2 on, got {steps!r}")
+        self.flags = {"steps": steps}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return native.zoom_blur(input, params["max_factor"], flags["steps"])

@@ -139,6 +139,80 @@ class Loader:
             image, a["kernel_size"], self.rng.uniform(*a["sigma"]), borderType=border
         )
 
+    def box(self, a: Arguments) -> Transform:
+        """Blur with the mean of a window."""
+        return lambda image: self.cv2.blur(image, a["kernel_size"][::-1], borderType=self.cv2.BORDER_REFLECT_101)
+
+    def median(self, a: Arguments) -> Transform:
+        """Take the median of a window."""
+        return lambda image: self.cv2.medianBlur(image, a["kernel_size"][0])
+
+    def motion(self, a: Arguments) -> Transform:
+        """Blur along a line, which is drawn and turned; a positive angle turns counter-clockwise."""
+        n, angles, ends = a["kernel_size"], pair(a["angle"]), pair(a["direction"])
+
+        def apply(image: Image) -> Image:
+            end = (1 + self.rng.uniform(*ends)) / 2
+            line = np.zeros((n, n), np.float32)
+            line[n // 2] = np.linspace(end, 1 - end, n)
+            turn = self.cv2.getRotationMatrix2D((n // 2, n // 2), self.rng.uniform(*angles), 1)
+            line = self.cv2.warpAffine(line, turn, (n, n), flags=self.cv2.INTER_NEAREST)
+            return self.cv2.filter2D(image, -1, line / line.sum(), borderType=self.cv2.BORDER_REFLECT_101)
+
+        return apply
+
+    def defocus(self, a: Arguments) -> Transform:
+        """Average over a disk with soft edges."""
+
+        def apply(image: Image) -> Image:
+            radius, sigma = self.rng.integers(a["radius"][0], a["radius"][1] + 1), self.rng.uniform(*a["alias_blur"])
+            soft = 3 if radius <= 8 else 5
+            y, x = np.mgrid[-radius - 2 : radius + 3, -radius - 2 : radius + 3]
+            disk = (x**2 + y**2 <= radius**2).astype(np.float32)
+            disk = self.cv2.GaussianBlur(disk / disk.sum(), (soft, soft), sigma)
+            return self.cv2.filter2D(image, -1, disk, borderType=self.cv2.BORDER_REFLECT_101)
+
+        return apply
+
+    def sharpness(self, a: Arguments) -> Transform:
+        """Move away from a smoothed copy, but for the edges."""
+        smooth = np.array([[1, 1, 1], [1, 5, 1], [1, 1, 1]], np.float32) / 13
+        inner = (slice(1, -1), slice(1, -1))
+
+        def apply(image: Image) -> Image:
+            kernel = smooth * (1 - (f := self.rng.uniform(*a["sharpness"])))
+            kernel[1, 1] += f
+            output = image.copy()
+            output[inner] = self.cv2.filter2D(image, -1, kernel)[inner]
+            return output if image.dtype == np.uint8 else np.clip(output, 0, 1, out=output)
+
+        return apply
+
+    def jpeg(self, a: Arguments) -> Transform:
+        """Code and decode; floats become bytes for it."""
+
+        def apply(image: Image) -> Image:
+            quality = round(self.rng.uniform(*a["jpeg_quality"]))
+            byte = image if image.dtype == np.uint8 else self.cv2.convertScaleAbs(image, alpha=255)
+            file = self.cv2.imencode(".jpg", byte[..., ::-1], (self.cv2.IMWRITE_JPEG_QUALITY, quality))[1]
+            output = self.cv2.imdecode(file, self.cv2.IMREAD_COLOR)[..., ::-1]
+            return output if image.dtype == np.uint8 else output.astype(np.float32) / 255
+
+        return apply
+
+    def downscale(self, a: Arguments) -> Transform:
+        """Shrink and enlarge."""
+        modes = {"nearest": self.cv2.INTER_NEAREST, "bilinear": self.cv2.INTER_LINEAR, "area": self.cv2.INTER_AREA}
+        down, up = modes[a.get("downscale", "nearest")], modes[a.get("upscale", "nearest")]
+
+        def apply(image: Image) -> Image:
+            n = max(1, round(self.side * self.rng.uniform(*a["scale_range"])))
+            return self.cv2.resize(
+                self.cv2.resize(image, (n, n), interpolation=down), image.shape[1::-1], interpolation=up
+            )
+
+        return apply
+
     def normalize(self, a: Arguments) -> Transform:
         """Subtract the mean and divide by the deviation, to float32."""
         mean, scale = (np.array([*t.tolist(), 0]) for t in (a["mean"] * self.white, 1 / (a["std"] * self.white)))
@@ -162,14 +236,21 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
         "CenterCrop": often(loader.centre),
         "Normalize": often(loader.normalize),
         "RandomAffine": often(loader.affine, "bilinear"),
+        "RandomBoxBlur": often(loader.box, "reflect"),
         "RandomBrightness": often(loader.brightness, "adds"),
         "RandomCrop": often(loader.crop, shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])),
+        "RandomDefocus": often(loader.defocus, "reflect"),
+        "RandomDownscale": often(loader.downscale, "nearest"),
+        "RandomDownscale[area]": often(loader.downscale, "area, bilinear"),
         "RandomEqualize": often(loader.equalize),
         "RandomErasing": often(loader.erasing, shown=lambda a, row: lambda image: hole(image, *erased(row))),
         "RandomGaussianBlur": often(loader.blur, "reflect"),
         "RandomGaussianNoise": often(loader.noise, "saturates", comparable=False),
         "RandomGrayscale": often(loader.grey),
         "RandomHorizontalFlip": often(lambda a: lambda image: cv2.flip(image, 1)),
+        "RandomJPEG": often(loader.jpeg, "libjpeg"),
+        "RandomMedianBlur": often(loader.median, "replicate"),
+        "RandomMotionBlur": often(loader.motion, "reflect"),
         "RandomPerspective": often(
             loader.perspective,
             "bilinear",
@@ -177,6 +258,7 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
         ),
         "RandomResizedCrop": often(loader.resized_crop, "bilinear"),
         "RandomRotation": often(loader.rotation, "bilinear"),
+        "RandomSharpness": often(loader.sharpness),
         "RandomVerticalFlip": often(lambda a: lambda image: cv2.flip(image, 0)),
         "Resize": often(lambda a: lambda image: cv2.resize(image, a["size"][::-1]), "bilinear"),
     }

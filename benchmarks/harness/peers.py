@@ -109,6 +109,7 @@ def torchvision(side: int) -> dict[str, Peer]:
         "RandomGaussianNoise": Peer(lambda a: at(a, v2.GaussianNoise(0.0, a["std"])), "clipped", comparable=False),
         "RandomGrayscale": Peer(lambda a: v2.RandomGrayscale(a["p"])),
         "RandomHorizontalFlip": Peer(lambda a: v2.RandomHorizontalFlip(a["p"])),
+        "RandomJPEG": Peer(lambda a: at(a, v2.JPEG(tuple(round(q) for q in a["jpeg_quality"]))), "libjpeg"),
         "RandomPerspective": Peer(
             lambda a: v2.RandomPerspective(a["distortion_scale"], a["p"], bilinear), "bilinear", perspective
         ),
@@ -118,6 +119,7 @@ def torchvision(side: int) -> dict[str, Peer]:
         ),
         # an angle turns counter-clockwise in both
         "RandomRotation": Peer(lambda a: at(a, v2.RandomRotation(a["degrees"], bilinear)), "bilinear"),
+        "RandomSharpness": Peer(lambda a: v2.RandomAdjustSharpness(a["sharpness"][1], a["p"]), "one factor"),
         "RandomVerticalFlip": Peer(lambda a: v2.RandomVerticalFlip(a["p"])),
         "Resize": Peer(lambda a: v2.Resize(a["size"], antialias=False), "bilinear"),
         "Resize[antialias]": Peer(lambda a: v2.Resize(a["size"], antialias=True), "bilinear, antialias"),
@@ -132,6 +134,7 @@ def given(a: Arguments, *names: str) -> dict[str, Any]:
 def albumentations(side: int, white: float) -> dict[str, Peer]:
     """Give albumentations' transforms of images of `side`, whose brightest value is `white`, by label."""
     import albumentations as A
+    import cv2
 
     def p(a: Arguments) -> dict[str, float]:
         return {"p": a.get("p", 1.0)}
@@ -157,11 +160,18 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "ColorJitter[order]": Peer(jitter, "fixed order"),
         "Normalize": Peer(lambda a: A.Normalize(a["mean"].tolist(), a["std"].tolist(), white)),
         "RandomAffine": Peer(affine, "bilinear"),
+        "RandomBoxBlur": Peer(lambda a: A.Blur(a["kernel_size"], **p(a)), "reflect"),
         "RandomBrightness": Peer(
             lambda a: A.RandomBrightnessContrast([x - 1 for x in a["brightness"]], (0.0, 0.0), **p(a)), "adds"
         ),
         "RandomCrop": Peer(
             lambda a: A.RandomCrop(*a["size"]), shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])
+        ),
+        "RandomDefocus": Peer(lambda a: A.Defocus(a["radius"], a["alias_blur"], **p(a)), "reflect"),
+        "RandomDownscale": Peer(lambda a: A.Downscale(a["scale_range"], **p(a)), "nearest"),
+        "RandomDownscale[area]": Peer(
+            lambda a: A.Downscale(a["scale_range"], {"downscale": cv2.INTER_AREA, "upscale": cv2.INTER_LINEAR}, **p(a)),
+            "area, bilinear",
         ),
         # alpha: pixels there, half sides here; a field of noise cannot be pinned
         "RandomElasticTransform": Peer(
@@ -178,6 +188,16 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomGaussianNoise": Peer(lambda a: A.GaussNoise((a["std"], a["std"]), **p(a)), "clipped", comparable=False),
         "RandomGrayscale": Peer(lambda a: A.ToGray(**p(a))),
         "RandomHorizontalFlip": Peer(lambda a: A.HorizontalFlip(**p(a))),
+        "RandomJPEG": Peer(
+            lambda a: A.ImageCompression("jpeg", tuple(round(q) for q in a["jpeg_quality"]), **p(a)), "libjpeg"
+        ),
+        "RandomMedianBlur": Peer(lambda a: A.MedianBlur(a["kernel_size"], **p(a)), "replicate"),
+        "RandomMotionBlur": Peer(
+            lambda a: A.MotionBlur(
+                (a["kernel_size"],) * 2, False, pair(a["angle"]), direction_range=pair(a["direction"]), **p(a)
+            ),
+            "reflect",
+        ),
         # the corners move by |N(0, s)| of a side there, by U(0, d / 2) here: s gives the same mean
         "RandomPerspective": Peer(
             lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)), "bilinear", comparable=False
@@ -185,6 +205,13 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomResizedCrop": Peer(lambda a: A.RandomResizedCrop(a["size"], **given(a, "scale", "ratio")), "bilinear"),
         # an angle turns counter-clockwise in both
         "RandomRotation": Peer(lambda a: A.Rotate(pair(a["degrees"]), **p(a)), "bilinear"),
+        # a Laplacian there, a blend with a smoothed copy here
+        "RandomSharpness": Peer(lambda a: A.Sharpen((0.2, 0.5), **p(a)), "Laplacian", comparable=False),
         "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
+        # zooms a fixed step apart there, a fixed number of them here: as many on average
+        "RandomZoomBlur": Peer(
+            lambda a: A.ZoomBlur(a["max_factor"], ((sum(a["max_factor"]) / 2 - 1) / (a["steps"] - 1),) * 2, **p(a)),
+            "bilinear",
+        ),
         "Resize": Peer(lambda a: A.Resize(*a["size"]), "bilinear"),
     }

@@ -52,8 +52,18 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "Denormalize": (channels, {}),
         "Normalize": (channels, {}),
         "RandomAffine": (turn, still),
+        "RandomBoxBlur": ({"kernel_size": (3, 3), "p": 0.5}, {}),
         "RandomBrightness": ({"brightness": (0.8, 1.2), "p": 0.5}, {"brightness": (1.1, 1.1)}),
         "RandomCrop": ({"size": (crop, crop)}, {}),
+        "RandomDefocus": (
+            {"radius": (3, 10), "alias_blur": (0.1, 0.5), "p": 0.5},
+            {"radius": (4, 4), "alias_blur": (0.4, 0.4)},
+        ),
+        "RandomDownscale": ({"scale_range": (0.25, 0.5), "p": 0.5}, {"scale_range": (0.5, 0.5)}),
+        "RandomDownscale[area]": (
+            {"scale_range": (0.25, 0.5), "downscale": "area", "upscale": "bilinear", "p": 0.5},
+            {"scale_range": (0.5, 0.5)},
+        ),
         # the taps reach three sigma, so that what others do beyond them is nothing
         "RandomElasticTransform": ({"kernel_size": (taps, taps), "sigma": (taps / 6.3,) * 2, "p": 0.5}, {}),
         "RandomEqualize": ({"p": 0.5}, {}),
@@ -62,13 +72,21 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomGaussianNoise": ({"std": 0.1, "p": 0.5}, {}),
         "RandomGrayscale": ({"p": 0.5}, {}),
         "RandomHorizontalFlip": ({"p": 0.5}, {}),
+        "RandomJPEG": ({"jpeg_quality": (50.0, 90.0), "p": 0.5}, {"jpeg_quality": (75.0, 75.0)}),
+        "RandomMedianBlur": ({"kernel_size": (3, 3), "p": 0.5}, {}),
+        "RandomMotionBlur": (
+            {"kernel_size": 5, "angle": (0.0, 180.0), "direction": 0.5, "border_type": "reflect", "p": 0.5},
+            {"angle": (0.0, 0.0), "direction": (0.0, 0.0)},
+        ),
         "RandomPerspective": ({"distortion_scale": 0.5, "p": 0.5}, {}),
         "RandomResizedCrop": (
             {"size": (crop, crop), "align_corners": False},
             {"scale": (1.0, 1.0), "ratio": (1.0, 1.0)},
         ),
         "RandomRotation": ({"degrees": 30.0, "p": 0.5}, {"degrees": (20.0, 20.0)}),
+        "RandomSharpness": ({"sharpness": (0.5, 2.0), "p": 0.5}, {"sharpness": (1.5, 1.5)}),
         "RandomVerticalFlip": ({"p": 0.5}, {}),
+        "RandomZoomBlur": ({"max_factor": (1.0, 1.31), "steps": 11, "p": 0.5}, {"max_factor": (1.2, 1.2)}),
         "Resize": (resized, {}),
         "Resize[antialias]": ({**resized, "antialias": True}, {}),
     }

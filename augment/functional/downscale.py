@@ -1,0 +1,86 @@
+"""Shrinking an image and enlarging it again."""
+
+import torch
+from torch import Tensor
+
+DOWN = ("nearest", "bilinear", "area")
+UP = ("nearest", "bilinear")
+
+
+def axis_weights(
+    source: Tensor,  # (B,), the pixels of the source
+    target: Tensor,  # (B,), the pixels of the target
+    shape: tuple[int, int],  # the most of the target and of the source
+    mode: str,
+    dtype: torch.dtype,
+) -> Tensor:  # (B, *shape)
+    """Give the matrix that resizes along an axis; what is beyond the sizes is zero.
+
+    ``bilinear`` samples between the pixels next to a place, ``area`` averages over what a pixel of the target covers.
+    """
+    n, m = source.view(-1, 1, 1), target.view(-1, 1, 1)
+    i = torch.arange(shape[1], device=source.device)
+    j = torch.arange(shape[0], device=source.device).unsqueeze(1)
+    if mode == "nearest":
+        weights = (i == ((2 * j + 1) * n).div(2 * m, rounding_mode="floor")).to(dtype)
+    elif mode == "bilinear":
+        place = ((2 * j + 1) * n - m).to(dtype) / (2 * m)
+        place = torch.minimum(place.clamp(min=0), (n - 1).to(dtype))
+        weights = (1 - (place - i).abs()).clamp(min=0)
+    else:  # the overlap of [j n / m, (j + 1) n / m] and [i, i + 1], over n / m
+        overlap = torch.minimum((j + 1) * n, (i + 1) * m) - torch.maximum(j * n, i * m)
+        weights = overlap.clamp(min=0).to(dtype) / n
+    return weights * ((i < n) & (j < m))
+
+
+def small_sizes(
+    scale: Tensor,  # (B,)
+    size: int,
+) -> Tensor:  # (B,), int64
+    """Give the number of pixels that are left of an axis."""
+    return (scale.double() * size).round().long().clamp(1, size)
+
+
+def downscale(
+    image: Tensor,  # (B, C, H, W), floating
+    scale: Tensor,  # (B,)
+    down: str,
+    up: str,
+) -> Tensor:  # (B, C, H, W)
+    """Shrink and enlarge each row of the batch by matrices along both axes."""
+    for dim in (-2, -1):
+        n = image.shape[dim]
+        whole, small = torch.full_like(scale, n).long(), small_sizes(scale, n)
+        there = axis_weights(whole, small, (n, n), down, image.dtype)
+        matrix = (axis_weights(small, whole, (n, n), up, image.dtype) @ there).unsqueeze(1)
+        image = matrix @ image if dim == -2 else image @ matrix.mT
+    return image
+
+
+def downscale_row(
+    image: Tensor,  # (C, H, W), floating, or any dtype where both modes are nearest
+    sizes: tuple[int, int],
+    down: str,
+    up: str,
+    out: Tensor | None = None,  # where to write
+) -> Tensor:  # (C, H, W)
+    """Shrink an image to a size and enlarge it again."""
+    shape = image.shape[-2:]
+    for dim, n in ((1, sizes[0]), (2, sizes[1])):
+        image = resized(image, dim, n, down)
+    for dim, n, into in ((2, shape[1], None), (1, shape[0], out)):
+        image = resized(image, dim, n, up, into)
+    return image
+
+
+def resized(image: Tensor, dim: int, n: int, mode: str, out: Tensor | None = None) -> Tensor:
+    """Resize an image (C, H, W) along an axis."""
+    size = image.shape[dim]
+    if mode == "nearest":
+        index = (2 * torch.arange(n, device=image.device) + 1).mul(size).div(2 * n, rounding_mode="floor")
+        return image.index_select(dim, index) if out is None else torch.index_select(image, dim, index, out=out)
+    whole, less = (torch.tensor([k], device=image.device) for k in (size, n))
+    weights = axis_weights(whole, less, (n, size), mode, image.dtype)[0]
+    if dim == 2:
+        return torch.matmul(image, weights.mT, out=out)
+    return torch.matmul(weights, image, out=out)

@@ -1,0 +1,56 @@
+"""JPEG, and lost resolution."""
+
+import torch
+from torch import Tensor
+
+from ..functional import downscale as sizes
+from ..functional import jpeg as codec
+from ..opaque import load, rowwise
+from .rows import Out, keep_rows
+
+
+def _jpeg_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = None) -> Tensor:
+    if not numbers[0]:
+        return image  # whatever the tables are
+    tables = params[1:].view(2, 8, 8).to(image.dtype)
+    return torch.mul(codec.jpeg(image * 255, tables), 1 / 255, out=out)
+
+
+_jpeg = rowwise("jpeg", "", _jpeg_row, lambda image, params, numbers: [not row[0] for row in numbers], unit=True)
+
+
+def jpeg(
+    image: Tensor,  # (B, C, H, W)
+    gate: Tensor,  # (B,) bool, the rows to code
+    tables: Tensor,  # (B, 2, 8, 8), of luma and chroma
+) -> Tensor:  # (B, C, H, W)
+    """Code and decode each row of the batch with its own quantisation tables."""
+    if image.is_cpu:
+        return _jpeg(image, torch.cat([gate.to(tables.dtype).unsqueeze(1), tables.flatten(1)], 1))
+    work = load(image, unit=True) * 255
+    return keep_rows(~gate, image, codec.jpeg(work, tables.to(work.dtype)) / 255, unit=True)
+
+
+def _downscale_row(image: Tensor, scale: Tensor, number: float, down: str, up: str, out: Out = None) -> Tensor:
+    small = [int(sizes.small_sizes(scale.detach(), n)) for n in image.shape[-2:]]
+    return sizes.downscale_row(image, (small[0], small[1]), down, up, out)
+
+
+def _is_whole(image: Tensor, scale: Tensor, numbers: list[float], down: str, up: str) -> list[bool]:
+    return [s == 1 for s in numbers]
+
+
+_downscale = rowwise("downscale", "str down, str up", _downscale_row, _is_whole)
+_downscale_nearest = rowwise("downscale_nearest", "str down, str up", _downscale_row, _is_whole, raw=True)
+
+
+def downscale(
+    image: Tensor,  # (B, C, H, W)
+    scale: Tensor,  # (B,)
+    down: str,
+    up: str,
+) -> Tensor:  # (B, C, H, W)
+    """Shrink and enlarge each row of the batch; where both are by the nearest pixel, values stay exact."""
+    if image.is_cpu:
+        return (_downscale_nearest if down == up == "nearest" else _downscale)(image, scale, down, up)
+    return keep_rows(scale == 1, image, sizes.downscale(load(image), scale, down, up))
