@@ -179,6 +179,7 @@ class Augmentation(nn.Module):
         Returns:
             The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
         """
+        self.check_shape(batch_shape)
         if not isinstance(device, torch.device):
             device = torch.get_default_device() if device is None else torch.device(device)
         draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
@@ -264,6 +265,9 @@ class Augmentation(nn.Module):
             raise ValueError(f"{name}: input: expected at least one channel and one pixel, got {tuple(input.shape)}")
         return input[(None,) * (most - input.ndim)]
 
+    def check_shape(self, shape: Sequence[int]) -> None:
+        """Refuse the shape (B, C, H, W) of a batch that the op cannot work on, before anything is drawn."""
+
     def override_flags(self, overrides: Mapping[str, Any]) -> Flags:
         """Give the flags of a call."""
         for key in overrides:
@@ -273,6 +277,7 @@ class Augmentation(nn.Module):
 
     def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
         """Refuse parameters that lack a key, have a foreign one or are another batch's; without a gate all apply."""
+        self.check_shape(shape)
         name = type(self).__name__
         drawn_elsewhere = "generate_parameters" in self.overrides or self._param_generator is not None
         names = None if drawn_elsewhere else self.param_names or tuple(self.ranges)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -29,7 +29,12 @@ class Intensity(Augmentation, kind=True):
 
     ``apply_transform`` computes the image: floating, uint8 brought to [0, 1]. With ``own_dtype`` it gets the image as
     it came, and gives rows with neutral parameters back bit for bit.
+
+    Attributes:
+        channels: the numbers of channels that the op takes; empty for any.
     """
+
+    channels: ClassVar[Sequence[int]] = ()
 
     def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
         """Give the matrix (B, 3, 3) of the op, which is the identity."""

@@ -21,8 +21,12 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
     "RandomGaussianNoise": {"std": 0.1},
     "RandomGrayscale": {},
+    "RandomPlasmaBrightness": {"intensity": (0.4, 0.8)},
+    "RandomPlasmaShadow": {"shade_intensity": (-0.6, -0.3), "shade_quantity": (0.8, 1.0)},
+    "RandomRain": {"number_of_drops": (20, 20), "drop_height": (2, 6), "drop_width": (-4, 4)},
     "RandomResizedCrop": {"size": (12, 14)},
     "RandomRotation": {"degrees": 30.0},
+    "RandomSnow": {"snow_coefficient": (0.4, 0.8), "brightness": (1.5, 3.0)},
     "Resize": {"size": (12, 14)},
 }
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
@@ -30,6 +34,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "RandomAffine[fill]": {**ARGUMENTS["RandomAffine"], "padding_mode": "fill", "fill_value": 0.5},
     "RandomAffine[nearest]": {**ARGUMENTS["RandomAffine"], "resample": "nearest"},
     "RandomCrop[reflect]": {"size": (12, 14), "padding": 2, "padding_mode": "reflect"},
+    "RandomRain[count]": {"number_of_drops": (5, 20), "drop_height": (1, 3), "drop_width": (-7, 7)},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
 

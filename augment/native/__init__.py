@@ -8,7 +8,9 @@ from .colour import colour_jitter
 from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
 from .geometry import identity_rows, permute, warp_homography
+from .plasma import plasma
 from .tone import equalize
+from .weather import rain
 
 __all__ = [
     "colour_jitter",
@@ -17,6 +19,8 @@ __all__ = [
     "follow_field",
     "identity_rows",
     "permute",
+    "plasma",
+    "rain",
     "separable_filter",
     "smooth_field",
     "warp_homography",

@@ -111,6 +111,7 @@ class ColorJitter(Intensity):
         brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (4,).
     """
 
+    channels = (1, 3)
     param_names = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor", "order")
     shared_params = ("order",)
     neutral = {"brightness_factor": 1.0, "contrast_factor": 1.0, "saturation_factor": 1.0, "hue_factor": 0.0}
