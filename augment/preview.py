@@ -32,10 +32,17 @@ ARGUMENTS = {
     "RandomCrop": {"size": (165, 220)},
     "RandomElasticTransform": {"kernel_size": (101, 101), "sigma": (20.0, 20.0), "alpha": (4.5, 4.5)},
     "RandomGaussianBlur": {"kernel_size": 31, "sigma": (3.0, 6.0)},
+    "RandomGaussianIllumination": {"gain": (0.5, 0.7), "sigma": (0.2, 0.3)},
     "RandomGaussianNoise": {"std": 0.25},
+    "RandomLinearCornerIllumination": {"gain": (0.5, 0.7)},
+    "RandomLinearIllumination": {"gain": (0.5, 0.7)},
     "RandomPerspective": {"distortion_scale": 0.6},
+    "RandomPlasmaBrightness": {"intensity": (0.6, 0.8)},
+    "RandomPlasmaShadow": {"shade_intensity": (-0.5, -0.4), "shade_quantity": (0.5, 0.6)},
+    "RandomRain": {"drop_height": (10, 20), "drop_width": (-7, 7)},
     "RandomResizedCrop": {"size": (224, 224), "scale": (0.2, 0.6)},
     "RandomRotation": {"degrees": (-50.0, 20.0)},
+    "RandomSnow": {"snow_coefficient": (0.6, 0.7), "brightness": (2.0, 2.5)},
     "Resize": {"size": (HEIGHT, WIDTH // 2)},
 }
 
