@@ -80,7 +80,7 @@ def rowwise(
                 grad_image[i] = gradient[i]
             if learns or not same:
                 leaf, leaf_p = image[i].detach().requires_grad_(), params[i].detach().requires_grad_(learns)
-                with torch.enable_grad(), _recording():
+                with torch.enable_grad(), recording():
                     output = row(leaf if raw else load(leaf), leaf_p, values[i], *config)
                     if output.requires_grad:
                         output.backward(gradient[i].to(output.dtype))
@@ -116,7 +116,7 @@ def rowwise(
     return op
 
 
-def _recording() -> Any:
+def recording() -> Any:
     """Let autograd record also where compiled code has taken it out of the dispatch."""
     return torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.AutogradFunctionality, False)
 

@@ -48,6 +48,10 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomHue": {"hue": 0.3},
     "RandomPosterize": {"bits": (3, 5)},
     "RandomSaturation": {"saturation": (0.4, 1.8)},
+    "RandomPlasmaBrightness": {"intensity": (0.4, 0.8)},
+    "RandomPlasmaShadow": {"shade_intensity": (-0.6, -0.3), "shade_quantity": (0.8, 1.0)},
+    "RandomRain": {"number_of_drops": (20, 20), "drop_height": (2, 6), "drop_width": (-4, 4)},
+    "RandomSnow": {"snow_coefficient": (0.4, 0.8), "brightness": (1.5, 3.0)},
     "Resize": {"size": (12, 14)},
     "SmallestMaxSize": {"max_size": 14},
 }
@@ -79,6 +83,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
         "border_type": "replicate",
         "resample": "bilinear",
     },
+    "RandomRain[count]": {"number_of_drops": (5, 20), "drop_height": (1, 3), "drop_width": (-7, 7)},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
 

@@ -66,7 +66,7 @@ def test_cardinality(case: Case, b: int) -> None:
 @each(CASES)
 @pytest.mark.parametrize("size", [(1, 31), (31, 1), (40, 29)])
 def test_odd_sizes(case: Case, size: tuple[int, int]) -> None:
-    small = {"size": (1, 1), "kernel_size": 1, "padding": 0}
+    small = {"size": (1, 1), "kernel_size": 1, "padding": 0, "drop_height": (1, 1), "drop_width": (-1, 1)}
     known = {k: v for k, v in small.items() if k in case.arguments}
     output = case(p=1.0, **known)(picture(2, 3, size))
     assert output.isfinite().all()
@@ -116,7 +116,7 @@ def test_p_zero_is_the_identity(case: Case) -> None:
 @pytest.mark.parametrize("p", [0.25, 0.5, 1.0])
 def test_rate(case: Case, p: float) -> None:
     n = 2000
-    rate = case(p=p).forward_parameters((n, 1, 12, 14))["batch_prob"].mean().item()
+    rate = case(p=p).forward_parameters((n, channels(case)[0], 12, 14))["batch_prob"].mean().item()
     assert abs(rate - p) <= 5 * (p * (1 - p) / n) ** 0.5  # five standard deviations
 
 

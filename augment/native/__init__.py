@@ -13,7 +13,9 @@ from .filters import box_blur, defocus, filter2d, median_blur, separable_filter,
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
 from .noise import salt_and_pepper
+from .plasma import plasma
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
+from .weather import rain
 
 __all__ = [
     "box_blur",
@@ -38,7 +40,9 @@ __all__ = [
     "permute",
     "photometric_distort",
     "place",
+    "plasma",
     "posterize",
+    "rain",
     "salt_and_pepper",
     "separable_filter",
     "sharpen",

@@ -4,7 +4,6 @@ from .affine import RandomAffine, RandomPerspective, RandomRotation, RandomShear
 from .blur import RandomBoxBlur, RandomDefocus, RandomGaussianBlur, RandomMedianBlur, RandomMotionBlur, RandomZoomBlur
 from .channels import RandomChannelDropout, RandomChannelShuffle, RandomPlanckianJitter, RandomRGBShift
 from .colour import (
-    ColorJitter,
     Denormalize,
     Normalize,
     RandomBrightness,
@@ -20,9 +19,11 @@ from .detection import RandomIoUCrop
 from .dropout import RandomCoarseDropout, RandomGridDropout
 from .erase import RandomErasing
 from .flip import RandomD4, RandomHorizontalFlip, RandomRotation90, RandomTranspose, RandomVerticalFlip
+from .illumination import RandomGaussianIllumination, RandomLinearCornerIllumination, RandomLinearIllumination
 from .jitter import ColorJiggle, ColorJitter, RandomPhotometricDistort
 from .noise import RandomGaussianNoise, RandomISONoise, RandomSaltAndPepperNoise, RandomShotNoise
 from .pad import LetterBox, LongestMaxSize, PadTo, RandomZoomOut, SmallestMaxSize
+from .plasma import RandomPlasmaBrightness, RandomPlasmaContrast, RandomPlasmaShadow
 from .sharpen import RandomSharpness
 from .tone import (
     RandomAutoContrast,
@@ -33,6 +34,7 @@ from .tone import (
     RandomPosterize,
     RandomSolarize,
 )
+from .weather import RandomFog, RandomRain, RandomSnow
 
 __all__ = [
     "CenterCrop",
@@ -60,8 +62,10 @@ __all__ = [
     "RandomEqualize",
     "RandomErasing",
     "RandomFisheye",
+    "RandomFog",
     "RandomGamma",
     "RandomGaussianBlur",
+    "RandomGaussianIllumination",
     "RandomGaussianNoise",
     "RandomGrayscale",
     "RandomGridDistortion",
@@ -72,13 +76,19 @@ __all__ = [
     "RandomInvert",
     "RandomIoUCrop",
     "RandomJPEG",
+    "RandomLinearCornerIllumination",
+    "RandomLinearIllumination",
     "RandomMedianBlur",
     "RandomMotionBlur",
     "RandomPerspective",
     "RandomPhotometricDistort",
     "RandomPlanckianJitter",
+    "RandomPlasmaBrightness",
+    "RandomPlasmaContrast",
+    "RandomPlasmaShadow",
     "RandomPosterize",
     "RandomRGBShift",
+    "RandomRain",
     "RandomResizedCrop",
     "RandomRotation",
     "RandomRotation90",
@@ -87,6 +97,7 @@ __all__ = [
     "RandomSharpness",
     "RandomShear",
     "RandomShotNoise",
+    "RandomSnow",
     "RandomSolarize",
     "RandomThinPlateSpline",
     "RandomTranslate",

@@ -154,6 +154,15 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         low, high = pair(a["degrees"])  # clockwise here, counter-clockwise there; and there the shear comes first
         return A.Affine(a["scale"], shift, rotate=(-high, -low), shear=shear, keep_ratio=True, **p(a))
 
+    def snow(a: Arguments) -> Any:
+        # their point 0 is a lightness of 1/3, and 1 is 5/6
+        point = [2 * c - 2 / 3 for c in a["snow_coefficient"]]
+        return A.RandomSnow(a["brightness"][0], point, "bleach", **p(a))
+
+    def illumination(mode: str) -> Peer:
+        # the light multiplies there, and is added here
+        return Peer(lambda a: A.Illumination(mode, (0.01, 0.2), **p(a)), "multiplies", comparable=False)
+
     return {
         "CenterCrop": Peer(lambda a: A.CenterCrop(*a["size"])),
         "ColorJitter": Peer(jitter, "random order"),
@@ -184,7 +193,9 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
             lambda a: A.Erasing((0.02, 0.33), (0.3, 3.3), fill=0, **p(a)),
             shown=lambda a, row: lambda image: hole(image, *erased(row)),
         ),
+        "RandomFog": Peer(lambda a: A.RandomFog(**p(a)), "discs of haze", comparable=False),
         "RandomGaussianBlur": Peer(lambda a: A.GaussianBlur(a["kernel_size"], a["sigma"], **p(a)), "reflect"),
+        "RandomGaussianIllumination": illumination("gaussian"),
         "RandomGaussianNoise": Peer(lambda a: A.GaussNoise((a["std"], a["std"]), **p(a)), "clipped", comparable=False),
         "RandomGrayscale": Peer(lambda a: A.ToGray(**p(a))),
         "RandomHorizontalFlip": Peer(lambda a: A.HorizontalFlip(**p(a))),
@@ -198,15 +209,27 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
             ),
             "reflect",
         ),
+        "RandomLinearCornerIllumination": illumination("corner"),
+        "RandomLinearIllumination": illumination("linear"),
         # the corners move by |N(0, s)| of a side there, by U(0, d / 2) here: s gives the same mean
         "RandomPerspective": Peer(
             lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)), "bilinear", comparable=False
         ),
+        # a map for all channels there, one for each here; contrast turns about the mean there, about middle grey here
+        "RandomPlasmaBrightness": Peer(
+            lambda a: A.PlasmaBrightnessContrast(a["intensity"], (0.0, 0.0), **p(a)), "one map", comparable=False
+        ),
+        "RandomPlasmaContrast": Peer(
+            lambda a: A.PlasmaBrightnessContrast((0.0, 0.0), (0.0, 1.0), **p(a)), "one map", comparable=False
+        ),
+        "RandomPlasmaShadow": Peer(lambda a: A.PlasmaShadow((0.0, 1.0), **p(a)), "a soft shadow", comparable=False),
+        "RandomRain": Peer(lambda a: A.RandomRain(**p(a)), "blurred lines", comparable=False),
         "RandomResizedCrop": Peer(lambda a: A.RandomResizedCrop(a["size"], **given(a, "scale", "ratio")), "bilinear"),
         # an angle turns counter-clockwise in both
         "RandomRotation": Peer(lambda a: A.Rotate(pair(a["degrees"]), **p(a)), "bilinear"),
         # a Laplacian there, a blend with a smoothed copy here
         "RandomSharpness": Peer(lambda a: A.Sharpen((0.2, 0.5), **p(a)), "Laplacian", comparable=False),
+        "RandomSnow": Peer(snow, "bleach"),
         "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
         # zooms a fixed step apart there, a fixed number of them here: as many on average
         "RandomZoomBlur": Peer(

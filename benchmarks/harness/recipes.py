@@ -43,6 +43,8 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
     factors = {"brightness": (1.1, 1.1), "contrast": (0.9, 0.9), "saturation": (1.2, 1.2), "hue": (0.05, 0.05)}
     still = {"degrees": (20.0, 20.0), "translate": None, "scale": (1.1, 1.1), "shear": (0.0, 0.0)}
     turn = {"degrees": 30.0, "translate": (0.1, 0.1), "scale": (0.8, 1.2), "shear": 10.0, "p": 0.5}
+    # kornia's drops fit into images of 32 pixels and more
+    drops = {} if side > 20 else {"number_of_drops": (10, 20), "drop_height": (2, 6)}
     channels = {"mean": torch.tensor(MEAN), "std": torch.tensor(STD)}
     resized = {"size": (crop, crop), "align_corners": False}
     return {
@@ -68,7 +70,9 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomElasticTransform": ({"kernel_size": (taps, taps), "sigma": (taps / 6.3,) * 2, "p": 0.5}, {}),
         "RandomEqualize": ({"p": 0.5}, {}),
         "RandomErasing": ({"p": 0.5}, {}),
+        "RandomFog": ({"p": 0.5}, {}),
         "RandomGaussianBlur": ({"kernel_size": (5, 5), "sigma": (0.1, 2.0), "p": 0.5}, {"sigma": (1.5, 1.5)}),
+        "RandomGaussianIllumination": ({"p": 0.5}, {}),
         "RandomGaussianNoise": ({"std": 0.1, "p": 0.5}, {}),
         "RandomGrayscale": ({"p": 0.5}, {}),
         "RandomHorizontalFlip": ({"p": 0.5}, {}),
@@ -78,13 +82,23 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
             {"kernel_size": 5, "angle": (0.0, 180.0), "direction": 0.5, "border_type": "reflect", "p": 0.5},
             {"angle": (0.0, 0.0), "direction": (0.0, 0.0)},
         ),
+        "RandomLinearCornerIllumination": ({"p": 0.5}, {}),
+        "RandomLinearIllumination": ({"p": 0.5}, {}),
         "RandomPerspective": ({"distortion_scale": 0.5, "p": 0.5}, {}),
+        "RandomPlasmaBrightness": ({"intensity": (0.0, 0.5), "p": 0.5}, {}),
+        "RandomPlasmaContrast": ({"p": 0.5}, {}),
+        "RandomPlasmaShadow": ({"p": 0.5}, {}),
+        "RandomRain": ({**drops, "p": 0.5}, {}),
         "RandomResizedCrop": (
             {"size": (crop, crop), "align_corners": False},
             {"scale": (1.0, 1.0), "ratio": (1.0, 1.0)},
         ),
         "RandomRotation": ({"degrees": 30.0, "p": 0.5}, {"degrees": (20.0, 20.0)}),
         "RandomSharpness": ({"sharpness": (0.5, 2.0), "p": 0.5}, {"sharpness": (1.5, 1.5)}),
+        "RandomSnow": (
+            {"snow_coefficient": (0.4, 0.6), "brightness": (2.0, 2.0), "p": 0.5},
+            {"snow_coefficient": (0.5, 0.5)},
+        ),
         "RandomVerticalFlip": ({"p": 0.5}, {}),
         "RandomZoomBlur": ({"max_factor": (1.0, 1.31), "steps": 11, "p": 0.5}, {"max_factor": (1.2, 1.2)}),
         "Resize": (resized, {}),

@@ -1,0 +1,165 @@
+"""Brightness, contrast and shadows that vary over the image like clouds."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from .. import native
+from ..base import Flags, Params
+from ..functional import light
+from ..functional.plasma import noise_size
+from ..kinds import Intensity
+from ..sampling import Bounds, Draw, Range
+
+UNIT = (0.0, 1.0)
+ANY = (-float("inf"), float("inf"))
+
+
+class RandomPlasmaBrightness(Intensity):
+    """Brighten and darken by a fractal map, each channel by its own (A. Nicolaou et al., "TorMentor", 2022).
+
+    Args:
+        roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
+        intensity: (low, high) of how much is added at most; at a map of zero as much is taken away.
+        same_on_batch: share one map among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
+
+    Params:
+        roughness, intensity: (B,). plasma: (B, C, H, W) in [0, 1].
+    """
+
+    param_names = ("roughness", "intensity", "plasma")
+    param_shapes: ClassVar = {"plasma": None}
+
+    def __init__(
+        self,
+        roughness: Bounds = (0.1, 0.7),
+        intensity: Bounds = (0.0, 1.0),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "roughness": Range(roughness, "roughness", None, UNIT),
+            "intensity": Range(intensity, "intensity", None, ANY),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        params = super().sample(draw)
+        return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        plasma = fitted(self, params, "plasma", input)
+        return light.plasma_brightness(input, plasma, params["intensity"].to(input.dtype).view(-1, 1, 1, 1))
+
+
+class RandomPlasmaContrast(Intensity):
+    """Multiply the difference from middle grey by 0..4, which a fractal map says for each channel (TorMentor).
+
+    Args:
+        roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
+        same_on_batch: share one map among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
+
+    Params:
+        roughness: (B,). plasma: (B, C, H, W) in [0, 1].
+    """
+
+    param_names = ("roughness", "plasma")
+    param_shapes: ClassVar = {"plasma": None}
+
+    def __init__(
+        self,
+        roughness: Bounds = (0.1, 0.7),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"roughness": Range(roughness, "roughness", None, UNIT)}
+
+    def sample(self, draw: Draw) -> Params:
+        params = super().sample(draw)
+        return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return light.plasma_contrast(input, fitted(self, params, "plasma", input))
+
+
+class RandomPlasmaShadow(Intensity):
+    """Cast a shadow over all channels where a fractal map is low (TorMentor).
+
+    Args:
+        roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
+        shade_intensity: (low, high) of what is added in the shadow.
+        shade_quantity: (low, high) of the value of the map below which there is shadow, in 0..1.
+        same_on_batch: share one shadow among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
+
+    Params:
+        roughness, shade_intensity, shade_quantity: (B,). plasma: (B, 1, H, W) in [0, 1].
+    """
+
+    param_names = ("roughness", "shade_intensity", "shade_quantity", "plasma")
+    param_shapes: ClassVar = {"plasma": None}
+
+    def __init__(
+        self,
+        roughness: Bounds = (0.1, 0.7),
+        shade_intensity: Bounds = (-1.0, 0.0),
+        shade_quantity: Bounds = (0.0, 1.0),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "roughness": Range(roughness, "roughness", None, UNIT),
+            "shade_intensity": Range(shade_intensity, "shade_intensity", None, ANY),
+            "shade_quantity": Range(shade_quantity, "shade_quantity", None, UNIT),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        params = super().sample(draw)
+        return {**params, "plasma": fractal(draw, params["roughness"], 1)}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        shade, quantity = (
+            params[name].to(input.dtype).view(-1, 1, 1, 1) for name in ("shade_intensity", "shade_quantity")
+        )
+        return light.plasma_shadow(input, fitted(self, params, "plasma", input), shade, quantity)
+
+
+def fractal(draw: Draw, roughness: Tensor, channels: int) -> Tensor:
+    """Draw fractals (B, channels, H, W) of a roughness (B,); rows that stay closed may be zeros."""
+    h, w = draw.shape[-2:]
+    noise = draw.uniform((channels, noise_size(h, w)), 0.0, 1.0)
+    if not draw.same:
+        return native.plasma(noise, roughness, draw.gate, h, w)
+    shared = native.plasma(noise[:1], roughness[:1], torch.ones_like(draw.gate[:1]), h, w)
+    return shared.expand(draw.shape[0], -1, -1, -1)
+
+
+def fitted(op: Intensity, params: Params, name: str, image: Tensor) -> Tensor:
+    """Give a map among the parameters in the image's dtype, and require it to have the image's size."""
+    value = params[name]
+    if value.ndim != 4 or value.shape[1] not in (1, image.shape[1]) or value.shape[2:] != image.shape[2:]:
+        raise ValueError(
+            f"{type(op).__name__}: params[{name!r}]: expected the image's shape {tuple(image.shape)}, or one channel "
+            f"of it, got {tuple(value.shape)}"
+        )
+    return value.to(image.dtype)

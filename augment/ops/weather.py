@@ -1,0 +1,197 @@
+"""Rain, snow and fog."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from .. import native
+from ..base import Flags, Params
+from ..functional import weather
+from ..kinds import Intensity
+from ..sampling import Bounds, Draw, Range, check, numbers
+from .plasma import fitted, fractal
+
+INFINITY = float("inf")
+
+
+class RandomRain(Intensity):
+    """Draw drops of rain: straight lines of the value 200 / 255, each wholly in the image; other pixels stay.
+
+    Args:
+        number_of_drops: (low, high), whole numbers; both ends are drawn.
+        drop_height: (low, high) of how many rows a drop takes, from 1 on; the same for all drops of an image.
+        drop_width: (low, high) of how many columns, negative for a drop that falls to the left; zero is like one.
+        same_on_batch: share one rain among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), any C.
+
+    Params:
+        number_of_drops_factor, drop_height_factor, drop_width_factor: (B,) int64. coordinates_factor: (B, D, 2), y and
+        x as fractions of the places where a drop fits, of which the first ``number_of_drops_factor`` count; D is the
+        most drops that can be drawn.
+
+    Raises:
+        ValueError: if the longest or the widest drop is larger than the image.
+    """
+
+    columns = 3
+    param_names = ("number_of_drops_factor", "coordinates_factor", "drop_height_factor", "drop_width_factor")
+    param_shapes: ClassVar = {"coordinates_factor": None}
+    neutral = {"number_of_drops_factor": 0}
+    own_dtype = True
+
+    def __init__(
+        self,
+        number_of_drops: Any = (1000, 2000),
+        drop_height: Any = (5, 20),
+        drop_width: Any = (-5, 5),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.drops = whole_pair(number_of_drops, "number_of_drops", 0)
+        self.heights = whole_pair(drop_height, "drop_height", 1)
+        self.widths = whole_pair(drop_width, "drop_width", -INFINITY)
+        self.ranges = {
+            "number_of_drops_factor": Range(self.drops, "number_of_drops", None),
+            "drop_height_factor": Range(self.heights, "drop_height", None, self.heights),
+            "drop_width_factor": Range(self.widths, "drop_width", None, self.widths),
+        }
+
+    def sample(self, draw: Draw) -> Params:
+        drawn = {}
+        for i, (name, (low, high)) in enumerate(zip(self.ranges, (self.drops, self.heights, self.widths), strict=True)):
+            drawn[name] = (low + (draw.u[:, i] * (high - low + 1)).floor()).clamp(max=high).long()
+        return {**drawn, "coordinates_factor": draw.uniform((self.drops[1], 2), 0.0, 1.0)}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        start, count = params["coordinates_factor"], params["number_of_drops_factor"]
+        if start.ndim != 3 or start.shape[2] != 2:
+            raise ValueError(
+                f"RandomRain: params['coordinates_factor']: expected shape (B, drops, 2), got {tuple(start.shape)}"
+            )
+        message = f"number_of_drops_factor: expected 0 to {start.shape[1]}, as there are coordinates"
+        check((count >= 0) & (count <= start.shape[1]), gate, message)
+        check((start >= 0) & (start <= 1), gate, "coordinates_factor: expected values in [0, 1]")
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        for name, bounds, size in (("drop_height", self.heights, shape[-2]), ("drop_width", self.widths, shape[-1])):
+            if max(map(abs, bounds)) > size:
+                raise ValueError(f"RandomRain: {name}: expected at most the image's {size} pixels, got {bounds}")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return native.rain(
+            input,
+            params["number_of_drops_factor"],
+            params["drop_height_factor"],
+            params["drop_width_factor"],
+            params["coordinates_factor"],
+            max(self.heights[1], *map(abs, self.widths)),
+        )
+
+
+class RandomSnow(Intensity):
+    """Lay snow on dark pixels: the HLS lightness of those below a threshold is multiplied, up to white.
+
+    Args:
+        snow_coefficient: (low, high) of the threshold, or one number for 0.5 -+ number; within 0..1.
+        brightness: (low, high) of the factor, from 1 on.
+        same_on_batch: share one draw among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, 3, H, W) to (B, 3, H, W), cut to [0, 1] before.
+
+    Params:
+        snow_coefficient, brightness: (B,).
+
+    Raises:
+        ValueError: if there are not three channels.
+    """
+
+    channels = (3,)
+
+    def __init__(
+        self,
+        snow_coefficient: Bounds = (0.5, 0.5),
+        brightness: Bounds = (2, 2),
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {
+            "snow_coefficient": Range(snow_coefficient, "snow_coefficient", 0.5, (0, 1)),
+            "brightness": Range(brightness, "brightness", None, (1, INFINITY)),
+        }
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        if shape[1] != 3:
+            raise ValueError(f"RandomSnow: input: expected 3 channels, got {shape[1]}")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        coefficient, brightness = (
+            params[name].to(input.dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
+        )
+        return weather.snow(input, coefficient, brightness)
+
+
+class RandomFog(Intensity):
+    """Add fog as in ImageNet-C (D. Hendrycks, T. Dietterich, "Benchmarking neural network robustness", 2019).
+
+    A fractal map, brought to [0, 1], is added some times over, and the sum is scaled so that the highest value of the
+    image stays what it was without. The map is the one of ``RandomPlasmaBrightness``, which does not repeat at the
+    edges.
+
+    Args:
+        severity: (low, high); 1 to 5 are those of ImageNet-C, 0 is no fog, and what lies between is interpolated.
+        same_on_batch: share one fog among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W), any C, cut to [0, 1] before.
+
+    Params:
+        severity: (B,). plasma: (B, 1, H, W) in [0, 1].
+    """
+
+    param_names = ("severity", "plasma")
+    param_shapes: ClassVar = {"plasma": None}
+
+    def __init__(
+        self,
+        severity: Bounds = (1.0, 5.0),
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"severity": Range(severity, "severity", None, (0, len(weather.FOG_AMOUNT) - 1))}
+
+    def sample(self, draw: Draw) -> Params:
+        params = super().sample(draw)
+        _, roughness = weather.fog_of_severity(params["severity"])
+        plasma = fractal(draw, roughness, 1)
+        low, high = plasma.amin((2, 3), keepdim=True), plasma.amax((2, 3), keepdim=True)
+        return {**params, "plasma": (plasma - low) / (high - low).clamp(min=1e-6)}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        amount, _ = weather.fog_of_severity(params["severity"].to(input.dtype))
+        return weather.fog(input, fitted(self, params, "plasma", input), amount.view(-1, 1, 1, 1))
+
+
+def whole_pair(value: Any, name: str, least: float) -> tuple[int, int]:
+    """Give (low, high) of whole numbers."""
+    values = numbers(value, name)
+    whole = len(values) == 2 and all(v.is_integer() for v in values)
+    if not whole or not least <= values[0] <= values[1] < 2**24:
+        raise ValueError(f"{name}: expected whole numbers (low, high) from {least} on, got {value!r}")
+    return int(values[0]), int(values[1])
