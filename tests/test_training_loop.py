@@ -4,8 +4,6 @@ import importlib.util
 import json
 import os
 import random
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,19 +14,17 @@ pytest.importorskip("PIL")
 pytest.importorskip("skimage")
 pytest.importorskip("tqdm")
 
-PATH = Path(__file__).parents[1] / "benchmarks" / "training_loop.py"
-SPEC = importlib.util.spec_from_file_location("training_loop", PATH)
-loop = importlib.util.module_from_spec(SPEC)
-sys.modules["training_loop"] = loop
-SPEC.loader.exec_module(loop)
+import training_loop as loop
+from harness import measure, results, training
+from harness import training_data as data
 
 IMAGES, BATCH, SIZE = 40, 8, 32
-LIBRARIES = [name for name in loop.LIBRARIES if name != "augment-compiled"]
+LIBRARIES = [name for name in training.LIBRARIES if name != "augment-compiled"]
 
 
 def need(library):
-    if library in loop.NEEDS:
-        pytest.importorskip(loop.NEEDS[library])
+    if library in training.NEEDS:
+        pytest.importorskip(training.NEEDS[library])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +34,7 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(root):
-    return loop.write_data(root, loop.photographs(), IMAGES)
+    return data.write_data(root, data.photographs(), IMAGES)
 
 
 def settings(root, *flags):
@@ -49,19 +45,19 @@ def settings(root, *flags):
 def images_of(library, folder, root, recipe="classification", rows=BATCH):
     """Give the batch that the network sees of the first images, and what was on disk."""
     args = loop.parse(settings(root, "--recipe", recipe))
-    backend = loop.build(library, folder, args)
+    backend = training.build(library, folder, args)
     assert backend.error is None
-    data = backend.batches.dataset
+    photos = backend.batches.dataset
     torch.manual_seed(0)
-    seen = backend.augmented(torch.stack([data[i][0] for i in range(rows)]))
-    return seen, torch.stack([loop.as_tensor(loop.decode(file)) for file in data.files[:rows]])
+    seen = backend.augmented(torch.stack([photos[i][0] for i in range(rows)]))
+    return seen, torch.stack([data.as_tensor(data.decode(file)) for file in photos.files[:rows]])
 
 
 # --------------------------------------------------------------------------------------------------------------- data
 
 
 def test_the_same_files_are_written_again(folder, tmp_path):
-    again = loop.write_data(tmp_path, loop.photographs(), IMAGES)
+    again = data.write_data(tmp_path, data.photographs(), IMAGES)
     one, other = (sorted(path.relative_to(at) for path in at.rglob("*.*")) for at in (folder, again))
     assert one == other
     assert len(one) == IMAGES + 1
@@ -70,14 +66,14 @@ def test_the_same_files_are_written_again(folder, tmp_path):
 
 def test_splits_are_disjoint_and_balanced(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
-    sizes = {name: loop.Image.open(path).size for name, path in loop.photographs().items()}
-    assert len(manifest["files"]["valid"]) == round(IMAGES * loop.HELD_OUT)
+    sizes = {name: data.Image.open(path).size for name, path in data.photographs().items()}
+    assert len(manifest["files"]["valid"]) == round(IMAGES * data.HELD_OUT)
     for part, entries in manifest["files"].items():
         counts = [sum(entry["label"] == k for entry in entries) for k in range(len(manifest["classes"]))]
         assert max(counts) - min(counts) <= 1
         for entry in entries:
             (width, height), (left, top, right, bottom) = sizes[entry["photo"]], entry["box"]
-            strip = [round(width * edge) for edge in loop.STRIP]
+            strip = [round(width * edge) for edge in data.STRIP]
             assert manifest["classes"][entry["label"]] == entry["photo"]
             assert 0 <= left < right <= width
             assert 0 <= top < bottom <= height
@@ -91,7 +87,7 @@ def test_splits_are_disjoint_and_balanced(folder):
 def test_crops_fit_into_photographs_of_any_size(size, held_out):
     draw = random.Random(0)
     for _ in range(50):
-        left, top, right, bottom = loop.crop_box(size, held_out, draw)
+        left, top, right, bottom = data.crop_box(size, held_out, draw)
         assert 0 <= left < right <= size[0]
         assert 0 <= top < bottom <= size[1]
 
@@ -100,34 +96,34 @@ def test_a_complete_folder_is_kept_and_a_broken_one_written_again(folder, root):
     manifest = folder / "manifest.json"
     file = folder / json.loads(manifest.read_text())["files"]["train"][0]["file"]
     before = manifest.stat().st_mtime_ns
-    assert loop.write_data(root, loop.photographs(), IMAGES) == folder
+    assert data.write_data(root, data.photographs(), IMAGES) == folder
     assert manifest.stat().st_mtime_ns == before
     file.unlink()
-    loop.write_data(root, loop.photographs(), IMAGES)
+    data.write_data(root, data.photographs(), IMAGES)
     assert file.is_file()
     manifest.write_text("{")
-    loop.write_data(root, loop.photographs(), IMAGES)
-    assert json.loads(manifest.read_text())["classes"] == sorted(loop.photographs())
+    data.write_data(root, data.photographs(), IMAGES)
+    assert json.loads(manifest.read_text())["classes"] == sorted(data.photographs())
 
 
 def test_decoded_images_are_rgb(folder):
     file = next((folder / "train" / "coffee").glob("*.jpg"))
-    image = loop.decode(file)
-    assert image.shape == (loop.STORED, loop.STORED, 3)
+    image = data.decode(file)
+    assert image.shape == (data.STORED, data.STORED, 3)
     assert image[..., 0].mean() > image[..., 2].mean() + 20  # wood and red china
 
 
 # ---------------------------------------------------------------------------------------------------------- libraries
 
 
-@pytest.mark.parametrize("recipe", loop.RECIPES)
+@pytest.mark.parametrize("recipe", training.RECIPES)
 @pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "decode"])
 def test_the_network_sees_normalised_images(library, recipe, folder, root):
     need(library)
     seen, stored = images_of(library, folder, root, recipe)
     assert seen.shape == (BATCH, 3, SIZE, SIZE)
     assert seen.dtype == torch.float32
-    mean, std = (torch.tensor(values).view(3, 1, 1) for values in (loop.MEAN, loop.STD))
+    mean, std = (torch.tensor(values).view(3, 1, 1) for values in (training.MEAN, training.STD))
     shown, unit = seen * std + mean, stored.float() / 255
     assert -1e-3 <= shown.min() <= 0.2  # all use the whole of [0, 1]
     assert 0.8 <= shown.max() <= 1 + 1e-3
@@ -154,7 +150,7 @@ def test_compiled_and_eager_show_the_network_the_same(folder, root, monkeypatch)
 
 def test_all_start_from_the_same_weights_and_order(folder, root):
     args = loop.parse(settings(root))
-    one, other = (loop.build(name, folder, args) for name in ("augment", "none"))
+    one, other = (training.build(name, folder, args) for name in ("augment", "none"))
     for a, b in zip(one.trainer.model.parameters(), other.trainer.model.parameters(), strict=True):
         assert torch.equal(a, b)
     for (images, labels), (theirs, their_labels) in zip(one.batches, other.batches, strict=True):
@@ -163,8 +159,8 @@ def test_all_start_from_the_same_weights_and_order(folder, root):
 
 
 def test_warming_up_teaches_nothing(folder, root):
-    backend = loop.build("none", folder, loop.parse(settings(root)))
-    loop.warm_up(backend)
+    backend = training.build("none", folder, loop.parse(settings(root)))
+    training.warm_up(backend)
     assert backend.first_call > 0
     fresh = backend.trainer.fresh()
     for a, b in zip(backend.trainer.model.parameters(), fresh.model.parameters(), strict=True):
@@ -173,7 +169,7 @@ def test_warming_up_teaches_nothing(folder, root):
 
 def test_the_network_learns():
     torch.manual_seed(0)
-    trainer = loop.Trainer(2, 12)
+    trainer = training.Trainer(2, 12)
     labels = torch.arange(16) % 2
     images = torch.randn(16, 3, SIZE, SIZE) * 0.1 + labels.view(-1, 1, 1, 1)
     losses = [trainer.step(images, labels) for _ in range(12)]
@@ -186,11 +182,11 @@ def test_the_network_learns():
 
 def test_times_are_those_of_all_batches_but_the_first(monkeypatch):
     clock = iter([0.0, *[t for k in range(4) for t in (10 * k, 10 * k + 5, 10 * k + 7, 10 * k + 10)], 40.0])
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(training.time, "perf_counter", lambda: next(clock))
     cpu = iter([0.0, 2.0, 11.0])
-    monkeypatch.setattr(loop.time, "process_time", lambda: next(cpu))
+    monkeypatch.setattr(training.time, "process_time", lambda: next(cpu))
     batches = [(torch.zeros(8, 3, 4, 4), torch.zeros(8))] * 4
-    epoch = loop.train(loop.Backend("decode", batches), 0)
+    epoch = training.train(training.Backend("decode", batches), 0)
     assert epoch.images_per_second == pytest.approx(3 * 8 / 30)
     assert (epoch.waiting, epoch.augmenting, epoch.stepping) == pytest.approx((0.5, 0.2, 0.3))
     assert epoch.loss is None
@@ -199,7 +195,7 @@ def test_times_are_those_of_all_batches_but_the_first(monkeypatch):
 
 def test_figures_compare_turns_with_turns_of_the_baseline():
     def backend(name, rates):
-        return loop.Backend(name, epochs=[loop.Epoch(rate, 0.1, 0.2, 0.6, 1.0, 1.0, 0.5) for rate in rates])
+        return training.Backend(name, epochs=[training.Epoch(rate, 0.1, 0.2, 0.6, 1.0, 1.0, 0.5) for rate in rates])
 
     found = loop.rows([backend("augment", [50, 10, 40]), backend("none", [100, 40, 50])])
     assert found[0]["images_per_second"] == 40
@@ -209,15 +205,15 @@ def test_figures_compare_turns_with_turns_of_the_baseline():
 
 
 def test_a_run_that_others_disturbed_says_so():
-    epochs = [loop.Epoch(100, 0.1, 0.2, 0.6, on_core, 1.0, 0.5) for on_core in (0.5, 0.6, 1.0)]
-    found = loop.rows([loop.Backend("kornia", epochs=epochs), loop.Backend("none", epochs=epochs[2:])])
+    epochs = [training.Epoch(100, 0.1, 0.2, 0.6, on_core, 1.0, 0.5) for on_core in (0.5, 0.6, 1.0)]
+    found = loop.rows([training.Backend("kornia", epochs=epochs), training.Backend("none", epochs=epochs[2:])])
     assert loop.disturbed(found, 1).endswith(": kornia 60%")
     assert loop.disturbed(found, 2) == loop.disturbed(found[1:], 1) == ""
 
 
 def test_a_run_of_all(root, tmp_path, capsys):
     out, text = tmp_path / "out.json", tmp_path / "out.md"
-    chosen = [name for name in LIBRARIES if importlib.util.find_spec(loop.NEEDS.get(name, "torch"))]
+    chosen = [name for name in LIBRARIES if importlib.util.find_spec(training.NEEDS.get(name, "torch"))]
     assert loop.main(settings(root, "--json", out, "--markdown", text, "--libraries", ",".join(chosen))) == 0
     found = json.loads(out.read_text())
     assert found["complete"]
@@ -242,20 +238,20 @@ def test_a_run_of_all(root, tmp_path, capsys):
 
 def test_workers_seed_albumentations_differently(folder):
     pytest.importorskip("albumentations")
-    data = loop.split(folder, "train", loop.with_albumentations("classification", SIZE))
-    data.files, data.labels = data.files[:1] * 4, data.labels[:1] * 4
-    one, other = (images for images, _ in loop.loader(data, 2, 2))
+    photos = data.split(folder, "train", training.with_albumentations("classification", SIZE))
+    photos.files, photos.labels = photos.files[:1] * 4, photos.labels[:1] * 4
+    one, other = (images for images, _ in data.loader(photos, 2, 2))
     assert not torch.equal(one, other)
 
 
 def test_a_library_that_fails_is_a_row(root, tmp_path, monkeypatch):
-    transforms = loop.transforms
+    transforms = training.transforms
 
     def broken(name, recipe, size):
         on_image, on_batch = transforms(name, recipe, size)
         return on_image, (lambda images: 1 / 0) if name == "augment" else on_batch
 
-    monkeypatch.setattr(loop, "transforms", broken)
+    monkeypatch.setattr(training, "transforms", broken)
     assert loop.main(settings(root, "--json", tmp_path / "out.json", "--libraries", "augment,none")) == 1
     one, other = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert one["error"] == "ZeroDivisionError: division by zero"
@@ -264,14 +260,14 @@ def test_a_library_that_fails_is_a_row(root, tmp_path, monkeypatch):
 
 
 def test_a_library_that_cannot_be_set_up_is_a_row(folder, root, monkeypatch):
-    monkeypatch.setattr(loop, "transforms", lambda *args: (_ for _ in ()).throw(ImportError("no such\nlibrary")))
-    backend = loop.build("kornia", folder, loop.parse(settings(root)))
-    assert backend.error == "ImportError: no such"
-    assert "ImportError: no such" in loop.table(loop.rows([backend]))
+    monkeypatch.setattr(training, "transforms", lambda *args: (_ for _ in ()).throw(ImportError("no such\nlibrary")))
+    backend = training.build("kornia", folder, loop.parse(settings(root)))
+    assert backend.error == "ImportError: no such library"
+    assert "ImportError: no such library" in loop.table(loop.rows([backend]))
 
 
 def test_an_interrupted_run_keeps_what_is_done(root, tmp_path, monkeypatch, capsys):
-    train = loop.train
+    train = training.train
 
     def interrupted(backend, epoch):
         if epoch == 1:
@@ -288,11 +284,11 @@ def test_an_interrupted_run_keeps_what_is_done(root, tmp_path, monkeypatch, caps
 
 def test_a_file_stays_as_it_was_if_writing_fails(tmp_path, monkeypatch):
     path = tmp_path / "out.json"
-    loop.write(path, "old")
-    monkeypatch.setattr(loop.os, "replace", lambda *args: (_ for _ in ()).throw(OSError("no")))
+    results.write(path, "old")
+    monkeypatch.setattr(results.os, "replace", lambda *args: (_ for _ in ()).throw(OSError("no")))
     with pytest.raises(OSError, match="no"):
-        loop.write(path, "new")
-    assert path.read_text() == "old"
+        results.write(path, "new")
+    assert path.read_text() == "old\n"
     assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
 
 
@@ -302,9 +298,9 @@ def test_a_file_stays_as_it_was_if_writing_fails(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("flags", "parts"),
     [
-        (("--libraries", "augment,korna"), ("--libraries", "korna", *loop.LIBRARIES)),
-        (("--libraries", ","), ("--libraries", *loop.LIBRARIES)),
-        (("--recipe", "x"), ("--recipe", *loop.RECIPES)),
+        (("--libraries", "augment,korna"), ("--libraries", "korna", *training.LIBRARIES)),
+        (("--libraries", ","), ("--libraries", *training.LIBRARIES)),
+        (("--recipe", "x"), ("--recipe", *training.RECIPES)),
         (("--epochs", "0"), ("--epochs", "from 1", "'0'")),
         (("--size", "big"), ("--size", "'big'")),
         (("--images", "5"), ("--images", "20")),
@@ -354,7 +350,7 @@ def test_too_many_workers_for_the_machine_are_told_of(root, capsys):
 
 def test_the_compiler_s_cache_is_empty_and_put_back(monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "mine")
-    with loop.empty_cache():
+    with measure.empty_cache():
         folder = os.environ["TORCHINDUCTOR_CACHE_DIR"]
         assert not os.listdir(folder)
     assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == "mine"

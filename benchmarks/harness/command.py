@@ -41,7 +41,7 @@ def listed(parser: argparse.ArgumentParser, name: str, valid: Sequence[str], def
     """Add an option that takes some of a few names, with commas between."""
 
     def read(text: str) -> list[str]:
-        names = [word for word in text.split(",") if word]
+        names = [word.strip() for word in text.split(",") if word.strip()]
         unknown = [word for word in names if word not in valid]
         if unknown or not names:
             raise argparse.ArgumentTypeError(

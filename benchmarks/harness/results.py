@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -83,10 +84,10 @@ SCHEMA = {
 }
 
 
-def environment(device: str) -> dict[str, Any]:
+def environment(device: str, wanted: Sequence[str] = PACKAGES) -> dict[str, Any]:
     """Say where and with what the figures come about."""
     versions = {}
-    for package in PACKAGES:
+    for package in wanted:
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
@@ -105,17 +106,22 @@ def environment(device: str) -> dict[str, Any]:
     }
 
 
+def git(*words: str) -> str | None:
+    """Ask git about this checkout; None where it cannot tell."""
+    try:
+        return subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 def commit() -> str:
     """Give the commit of this checkout, with a mark where files differ from it."""
-    try:
-        ask = ["git", "-C", str(ROOT)]
-        head = subprocess.run([*ask, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run(
-            [*ask, "status", "--porcelain", "--", "augment"], capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
+    head, changed = git("rev-parse", "--short=12", "HEAD"), git("status", "--porcelain", "--", "augment")
+    if head is None or changed is None:
         return "unknown"
-    return head.stdout.strip() + ("+changes" if changed.stdout.strip() else "")
+    return head + ("+changes" if changed else "")
 
 
 def cpu() -> str:
@@ -193,8 +199,11 @@ def dump(data: dict[str, Any]) -> str:
 def write(path: Path, text: str) -> None:
     """Replace a file at once."""
     beside = path.with_name(path.name + ".part")
-    beside.write_text(text + "\n")
-    os.replace(beside, path)
+    try:
+        beside.write_text(text + "\n")
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def writable(path: Path) -> str | None:
