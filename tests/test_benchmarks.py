@@ -47,6 +47,7 @@ APART: Mapping[tuple[str, str], tuple[float, str]] = {
     ),
     ("RandomResizedCrop", "torchvision"): (0.015, "antialiased, kornia and ours not"),
     ("RandomRotation", "torchvision"): (0.01, CENTRE),
+    ("RandomShear", "torchvision"): (0.01, CENTRE),
     ("Resize[antialias]", "kornia"): (0.015, KORNIA),
 }
 # What a library refuses, by label and library, and the dtype it is refused for

@@ -77,7 +77,7 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomShear": ({"shear": (-10.0, 10.0, -10.0, 10.0), "p": 0.5}, {"shear": (10.0, 10.0, 0.0, 0.0)}),
         "RandomTranslate": (
             {"translate_x": (-0.1, 0.1), "translate_y": (-0.1, 0.1), "p": 0.5},
-            {"translate_x": (0.1, 0.1), "translate_y": (-0.05, -0.05)},
+            {"translate_x": (1 / 8, 1 / 8), "translate_y": (-1 / 16, -1 / 16)},
         ),
         "RandomTranspose": ({"p": 0.5}, {}),
         "RandomVerticalFlip": ({"p": 0.5}, {}),
