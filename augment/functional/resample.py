@@ -159,7 +159,7 @@ class Taps(NamedTuple):
         part: the part of the axis that is needed.
         missing: how many zeros have to come before and after that part.
         into: the positions that fall on the axis, of which the indices and the shares are.
-        count: how many positions there are.
+        length: how many positions there are.
     """
 
     before: Tensor
@@ -168,7 +168,7 @@ class Taps(NamedTuple):
     part: slice
     missing: tuple[int, int]
     into: slice
-    count: int
+    length: int
 
 
 def axis_taps(
@@ -220,7 +220,7 @@ def separable(
     Each pass blends whole rows of memory, for which the pass along x turns the image. Positions beside the image are
     left out of it.
     """
-    whole = (y.into, x.into) == (slice(0, y.count), slice(0, x.count))
+    whole = (y.into, x.into) == (slice(0, y.length), slice(0, x.length))
     level = per_channel(fill, image) if any(fill) and not padding else None
     image = image[:, y.part, x.part].clone()
     image = image if level is None else image - level
@@ -231,7 +231,7 @@ def separable(
         image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
     if whole:
         return image if level is None else torch.add(image, level, out=out)
-    output = image.new_empty((len(image), y.count, x.count)) if out is None else out
+    output = image.new_empty((len(image), y.length, x.length)) if out is None else out
     output.zero_() if level is None else output.copy_(level.expand_as(output))
     output[:, y.into, x.into] = image if level is None else image + level
     return output
