@@ -198,7 +198,14 @@ class Window(Permutation):
     ) -> Tensor:
         if padding_mode not in ("zeros", "constant"):
             return super().image(image, resample, padding_mode, fill)
-        return native.place(image, self.corner, self.size, list(fill))
+        if len(fill) > 1 or not image.is_floating_point():  # the compiler makes a scalar loop of padded bytes
+            return native.place(image, self.corner, self.size, list(fill))
+        (top, left), (height, width), (h, w) = self.corner, self.input_size, self.size
+        sides = [-left, w - width + left, -top, h - height + top]
+        if max(sides) <= 0:
+            window = image[..., top : top + h, left : left + w]
+            return window.clone(memory_format=torch.contiguous_format)
+        return F.pad(image, sides, value=fill[0])
 
 
 class Rescale(Homography):

@@ -5,7 +5,10 @@ from typing import Any
 
 import cv2
 import numpy as np
+import torch
 from references import PAD, Array, Reference, about, places, resize, sample, shift, warp
+
+import augment as K
 
 # ---------------------------------------------------------------------------------------------------------- references
 
@@ -161,4 +164,29 @@ MORE: Mapping[str, list[dict[str, Any]]] = {
     ],
     "SmallestMaxSize": [{"max_size": 60}, {"max_size": 20, "resample": "nearest"}],
 }
-INTENDED: Mapping[str, tuple[Callable[[Any], None], str]] = {}
+
+
+def turns_are_whole_numbers(kornia: Any) -> None:
+    for library, share in ((K, 1 / 3), (kornia, 1 / 2)):
+        drawn = library.RandomRotation90((-1, 1), p=1.0).forward_parameters((30000, 1, 4, 4))["times"].round()
+        assert abs((drawn == 0).float().mean().item() - share) < 0.015
+
+
+def pad_to_leads_back_to_the_size_of_its_input(kornia: Any) -> None:
+    image = torch.rand(1, 1, 6, 8)
+    ours, theirs = K.PadTo((4, 12), pad_value=0.5), kornia.PadTo((4, 12), pad_value=0.5)
+    back = ours.inverse(ours(image))
+    assert torch.equal(back[..., :4, :], image[..., :4, :]) and back[..., 4:, :].eq(0.5).all()
+    assert theirs.inverse(theirs(image)).shape == (1, 1, 4, 8)
+
+
+INTENDED: Mapping[str, tuple[Callable[[Any], None], str]] = {
+    "RandomRotation90 times": (
+        turns_are_whole_numbers,
+        "every number of turns is as likely as the others; kornia rounds a draw, and the ends get half a share",
+    ),
+    "PadTo inverse": (
+        pad_to_leads_back_to_the_size_of_its_input,
+        "the size of the input comes back, and what was cut is filled; kornia gives the cut image back",
+    ),
+}

@@ -62,6 +62,7 @@ APART: Mapping[tuple[str, str], tuple[float, str]] = {
         "cuts whole pixels out and enlarges them; the image itself counts twice",
     ),
     ("RandomSnow", "albumentations"): (0.004, "rounds hue, lightness and saturation to bytes"),
+    ("RandomShear", "torchvision"): (0.01, CENTRE),
     ("Resize[antialias]", "kornia"): (0.015, KORNIA),
 }
 # What a library refuses, by label and library, and the dtype it is refused for

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 
+import augment
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
@@ -37,6 +39,15 @@ def test_pipeline_example_runs(optimizer: str) -> None:
     assert names["image"].shape == (2, 3, 224, 224) and names["image"].dtype == torch.float32
     assert names["mask"].shape == (2, 1, 224, 224) and set(names["mask"].unique().tolist()) <= set(range(5))
     assert names["boxes"].shape == (2, 1, 4)
+
+
+def test_detection_example_runs() -> None:
+    code = [block for language, block in BLOCKS if language == "python"][1]
+    boxes, points = torch.tensor([[[10.0, 20, 60, 80], [0, 0, 0, 0]]] * 2), torch.tensor([[[30.0, 40]]] * 2)
+    names = {"K": augment, "images": torch.rand(2, 3, 90, 120), "boxes": boxes, "points": points}
+    exec(code, names)
+    assert names["image"].shape == (2, 3, 640, 640) and names["boxes"].shape == (2, 2, 4)
+    assert names["keep"].tolist() == [[True, False]] * 2
 
 
 def test_contributed_op_works() -> None:

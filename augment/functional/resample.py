@@ -3,6 +3,7 @@
 A homography here maps output pixels to input pixels, in the order in which sampling asks for them.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -157,6 +158,8 @@ class Taps(NamedTuple):
         share: the share (n, 1) of the pixel after.
         part: the part of the axis that is needed.
         missing: how many zeros have to come before and after that part.
+        into: the positions that fall on the axis, of which the indices and the shares are.
+        length: how many positions there are.
     """
 
     before: Tensor
@@ -164,6 +167,8 @@ class Taps(NamedTuple):
     share: Tensor
     part: slice
     missing: tuple[int, int]
+    into: slice
+    length: int
 
 
 def axis_taps(
@@ -191,6 +196,8 @@ def taps(
         position = (position + 0.5).remainder(2 * size)
         position = torch.minimum(position, 2 * size - position) - 0.5
     low, high = (0, size - 1) if padding else (-1, size)
+    on_axis = (position > low) & (position < high) if not padding else torch.ones_like(position, dtype=torch.bool)
+    starts, counts = on_axis.int().argmax(1).tolist(), on_axis.sum(1).tolist()
     position = position.clamp_(low, high)
     floor = position.floor()
     index = floor.long()
@@ -198,10 +205,14 @@ def taps(
     before = index - first.unsqueeze(1)
     after = torch.minimum(before + 1, (last - first).unsqueeze(1))
     share = (position - floor).unsqueeze(2)
-    return [
-        Taps(b, a, s, slice(max(f, 0), min(t, size - 1) + 1), (max(-f, 0), max(t - (size - 1), 0)))
-        for b, a, s, f, t in zip(before, after, share, first.tolist(), last.tolist(), strict=True)
-    ]
+    taps = []
+    for b, a, s, f, t, start, count in zip(
+        before, after, share, first.tolist(), last.tolist(), starts, counts, strict=True
+    ):
+        part, missing = slice(max(f, 0), min(t, size - 1) + 1), (max(-f, 0), max(t - (size - 1), 0))
+        into = slice(start, start + count)
+        taps.append(Taps(b[into], a[into], s[into], part, missing, into, n))
+    return taps
 
 
 def separable(
@@ -214,17 +225,65 @@ def separable(
 ) -> Tensor:  # (C, h, w)
     """Resample linearly along x, then along y.
 
-    Each pass blends whole rows of memory, for which the pass along x turns the image.
+    Each pass blends whole rows of memory, for which the pass along x turns the image. Positions beside the image are
+    left out of it.
     """
+    whole = (y.into, x.into) == (slice(0, y.length), slice(0, x.length))
     level = per_channel(fill, image) if any(fill) and not padding else None
     image = image[:, y.part, x.part].clone()
     image = image if level is None else image - level
     if any(x.missing + y.missing):
         image = F.pad(image, [*x.missing, *y.missing])
-    for taps, into in ((x, None), (y, out)):
+    for taps, into in ((x, None), (y, out if whole else None)):
         image = image.transpose(1, 2).contiguous()
         image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
-    return image if level is None else torch.add(image, level, out=out)
+    if whole:
+        return image if level is None else torch.add(image, level, out=out)
+    output = image.new_empty((len(image), y.length, x.length)) if out is None else out
+    output.zero_() if level is None else output.copy_(level.expand_as(output))
+    output[:, y.into, x.into] = image if level is None else image + level
+    return output
+
+
+def shifted(
+    image: Tensor,  # (C, H, W), floating
+    x: float,
+    y: float,
+    h: int,
+    w: int,
+    padding: int,
+    fill: Sequence[float],
+    out: Tensor | None = None,  # where to write
+) -> Tensor:  # (C, h, w)
+    """Resample linearly by a shift: the output's pixel (0, 0) lies at (x, y) of the image.
+
+    All pixels lie between their neighbours alike, so that slices are blended and nothing is gathered.
+    """
+    level = per_channel(fill, image) if any(fill) and not padding else None
+    for axis, start, n in ((1, y, h), (2, x, w)):
+        first = math.floor(start)
+        share = start - first
+        image = stretch(image, axis, first, n + (share > 0), BORDERS[padding], level)
+        if share:
+            into = out if axis == 2 else None
+            image = torch.lerp(image.narrow(axis, 0, n), image.narrow(axis, 1, n), share, out=into)
+    return image
+
+
+def stretch(image: Tensor, axis: int, first: int, n: int, border: str, level: Tensor | None) -> Tensor:
+    """Take n positions of an axis from ``first`` on, some of which may lie outside."""
+    size = image.shape[axis]
+    if first >= 0 and first + n <= size:
+        return image.narrow(axis, first, n)
+    if border != "constant":
+        index = torch.arange(first, first + n, device=image.device)
+        return image.index_select(axis, fold_index(index, size, border))
+    low, high = min(max(first, 0), size), min(max(first + n, 0), size)
+    output = image.new_zeros((*image.shape[:axis], n, *image.shape[axis + 1 :]))
+    if level is not None:
+        output = output + level
+    output.narrow(axis, low - first if high > low else 0, high - low).copy_(image.narrow(axis, low, high - low))
+    return output
 
 
 def sample_field(

@@ -19,10 +19,14 @@ def identity_rows(matrix: Tensor) -> Tensor:
 
 
 class Line(NamedTuple):
-    """What a row's matrix says: its numbers, and where it is only scaled and shifted, what a linear blend takes."""
+    """What a row's matrix says: its numbers, and where it is only scaled and shifted, what a linear blend takes.
+
+    Where it is only shifted that is the place of the first pixel.
+    """
 
     matrix: Rows
     taps: tuple[resample.Taps, resample.Taps] | None
+    place: tuple[float, float] | None = None
 
 
 def _read_lines(image: Tensor, matrices: Tensor, h: int, w: int, mode: int, padding: int, *_: Any) -> list[Line]:
@@ -30,6 +34,9 @@ def _read_lines(image: Tensor, matrices: Tensor, h: int, w: int, mode: int, padd
     aligned = [m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0 for m in numbers]
     if mode != resample.MODES["bilinear"] or not any(aligned):
         return [Line(m, None) for m in numbers]
+    shifts = [fits and m[0][0] == m[1][1] == 1 for fits, m in zip(aligned, numbers, strict=True)]
+    if shifts == aligned:
+        return [Line(m, None, (m[0][2], m[1][2]) if fits else None) for m, fits in zip(numbers, aligned, strict=True)]
     dtype = torch.promote_types(image.dtype, torch.float32)
     entries, size = matrices.detach().to(dtype), image.shape[-2:]
     x = resample.axis_taps(entries[:, 0, 0], entries[:, 0, 2], size[1], w, padding)
@@ -52,6 +59,8 @@ def _warp_row(
     projective: bool,
     out: Out = None,
 ) -> Tensor:
+    if line.place is not None and not matrices.requires_grad:
+        return resample.shifted(image, *line.place, h, w, padding, fill, out)
     if line.taps is not None and not matrices.requires_grad:
         return resample.separable(image, *line.taps, padding, fill, out)
     # sampling jumps about, which is slow in memory that was not read in order before

@@ -59,6 +59,52 @@ class Loader:
 
         return apply
 
+    def shear(self, a: Arguments) -> Transform:
+        """Lean to the side, then down; the signs are those of ours."""
+        middle, draw = (self.side - 1) / 2, self.rng.uniform
+
+        def apply(image: Image) -> Image:
+            x, y = (math.tan(math.radians(draw(*bounds))) for bounds in (a["shear"][:2], a["shear"][2:]))
+            linear = np.array([[1, -x], [-y, 1 + x * y]])
+            return self.warp(image, np.column_stack([linear, middle - linear @ (middle, middle)]))
+
+        return apply
+
+    def translation(self, a: Arguments) -> Transform:
+        """Shift."""
+        bounds = np.transpose([a["translate_x"], a["translate_y"]]) * self.side
+        return lambda image: self.warp(image, np.column_stack([np.eye(2), self.rng.uniform(*bounds)]))
+
+    def quarter_turns(self, a: Arguments) -> Transform:
+        """Turn counter-clockwise by quarters."""
+        codes = (None, self.cv2.ROTATE_90_COUNTERCLOCKWISE, self.cv2.ROTATE_180, self.cv2.ROTATE_90_CLOCKWISE)
+
+        def apply(image: Image) -> Image:
+            code = codes[self.rng.integers(a["times"][0], a["times"][1] + 1) % 4]
+            return image.copy() if code is None else self.cv2.rotate(image, code)
+
+        return apply
+
+    def letter_box(self, a: Arguments) -> Transform:
+        """Fit and fill with grey."""
+        grey = 114 / 255 * self.white
+
+        def apply(image: Image) -> Image:
+            ratio = min(n / self.side for n in a["size"])
+            inner = round(self.side * ratio)
+            spare = [n - inner for n in a["size"]]
+            (top, left), (bottom, right) = [n // 2 for n in spare], [n - n // 2 for n in spare]
+            resized = self.cv2.resize(image, (inner, inner))
+            constant = self.cv2.BORDER_CONSTANT
+            return self.cv2.copyMakeBorder(resized, top, bottom, left, right, constant, value=(grey,) * 3)
+
+        return apply
+
+    def pad(self, a: Arguments) -> Transform:
+        """Pad on the right and at the bottom."""
+        down, right = (n - self.side for n in a["size"])
+        return lambda image: self.cv2.copyMakeBorder(image, 0, down, 0, right, self.cv2.BORDER_CONSTANT)
+
     def perspective(self, a: Arguments) -> Transform:
         """Move every corner inward."""
         reach = a["distortion_scale"] * self.side / 2
@@ -234,7 +280,10 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
     cv2, often = loader.cv2, loader.sometimes
     return {
         "CenterCrop": often(loader.centre),
+        "LetterBox": often(loader.letter_box, "bilinear"),
+        "LongestMaxSize": often(lambda a: lambda image: cv2.resize(image, (a["max_size"],) * 2), "bilinear"),
         "Normalize": often(loader.normalize),
+        "PadTo": often(loader.pad),
         "RandomAffine": often(loader.affine, "bilinear"),
         "RandomBoxBlur": often(loader.box, "reflect"),
         "RandomBrightness": often(loader.brightness, "adds"),
@@ -259,6 +308,11 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
         "RandomResizedCrop": often(loader.resized_crop, "bilinear"),
         "RandomRotation": often(loader.rotation, "bilinear"),
         "RandomSharpness": often(loader.sharpness),
+        "RandomRotation90": often(loader.quarter_turns),
+        "RandomShear": often(loader.shear, "bilinear"),
+        "RandomTranslate": often(loader.translation, "bilinear"),
+        "RandomTranspose": often(lambda a: lambda image: cv2.transpose(image)),
         "RandomVerticalFlip": often(lambda a: lambda image: cv2.flip(image, 0)),
         "Resize": often(lambda a: lambda image: cv2.resize(image, a["size"][::-1]), "bilinear"),
+        "SmallestMaxSize": often(lambda a: lambda image: cv2.resize(image, (a["max_size"],) * 2), "bilinear"),
     }

@@ -85,6 +85,7 @@ def torchvision(side: int) -> dict[str, Peer]:
         "ColorJitter": Peer(jitter, "random order"),
         "ColorJitter[order]": Peer(jitter, "fixed order"),
         "Denormalize": Peer(denormalize),
+        "LongestMaxSize": Peer(lambda a: v2.Resize(None, max_size=a["max_size"], antialias=False), "bilinear"),
         "Normalize": Peer(lambda a: v2.Normalize(a["mean"].tolist(), a["std"].tolist())),
         "RandomAffine": Peer(
             lambda a: at(a, v2.RandomAffine(a["degrees"], a["translate"], a["scale"], a["shear"], bilinear)), "bilinear"
@@ -120,7 +121,24 @@ def torchvision(side: int) -> dict[str, Peer]:
         # an angle turns counter-clockwise in both
         "RandomRotation": Peer(lambda a: at(a, v2.RandomRotation(a["degrees"], bilinear)), "bilinear"),
         "RandomSharpness": Peer(lambda a: v2.RandomAdjustSharpness(a["sharpness"][1], a["p"]), "one factor"),
+        "RandomShear": Peer(
+            lambda a: at(a, v2.RandomAffine((0.0, 0.0), shear=a["shear"], interpolation=bilinear)), "bilinear"
+        ),
+        # whole pixels there, drawn on both sides
+        "RandomTranslate": Peer(
+            lambda a: at(a, v2.RandomAffine((0.0, 0.0), (a["translate_x"][1], a["translate_y"][1]))),
+            "whole pixels",
+            comparable=False,
+        ),
         "RandomVerticalFlip": Peer(lambda a: v2.RandomVerticalFlip(a["p"])),
+        "PadTo": Peer(lambda a: v2.Pad((0, 0, a["size"][1] - side, a["size"][0] - side))),
+        "RandomZoomOut": Peer(
+            lambda a: v2.Compose(
+                [v2.RandomZoomOut(0, a["side_range"], a["p"]), v2.Resize((side, side), antialias=False)]
+            ),
+            "bilinear, on a larger canvas",
+        ),
+        "SmallestMaxSize": Peer(lambda a: v2.Resize(a["max_size"], antialias=False), "bilinear"),
         "Resize": Peer(lambda a: v2.Resize(a["size"], antialias=False), "bilinear"),
         "Resize[antialias]": Peer(lambda a: v2.Resize(a["size"], antialias=True), "bilinear, antialias"),
     }
@@ -167,6 +185,16 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "CenterCrop": Peer(lambda a: A.CenterCrop(*a["size"])),
         "ColorJitter": Peer(jitter, "random order"),
         "ColorJitter[order]": Peer(jitter, "fixed order"),
+        "LetterBox": Peer(
+            lambda a: A.Compose(
+                [
+                    A.LongestMaxSize(max_size_hw=a["size"]),
+                    A.PadIfNeeded(*a["size"], fill=114 / 255 * white if white == 1 else 114),
+                ]
+            ),
+            "bilinear",
+        ),
+        "LongestMaxSize": Peer(lambda a: A.LongestMaxSize(a["max_size"]), "bilinear"),
         "Normalize": Peer(lambda a: A.Normalize(a["mean"].tolist(), a["std"].tolist(), white)),
         "RandomAffine": Peer(affine, "bilinear"),
         "RandomBoxBlur": Peer(lambda a: A.Blur(a["kernel_size"], **p(a)), "reflect"),
@@ -183,6 +211,7 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
             "area, bilinear",
         ),
         # alpha: pixels there, half sides here; a field of noise cannot be pinned
+        "RandomD4": Peer(lambda a: A.D4(**p(a)), comparable=False),
         "RandomElasticTransform": Peer(
             lambda a: A.ElasticTransform(side / 2, a["sigma"][0], noise_distribution="uniform", **p(a)),
             "bilinear",
@@ -236,5 +265,14 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
             lambda a: A.ZoomBlur(a["max_factor"], ((sum(a["max_factor"]) / 2 - 1) / (a["steps"] - 1),) * 2, **p(a)),
             "bilinear",
         ),
+        "RandomRotation90": Peer(lambda a: A.RandomRotate90(**p(a)), comparable=False),
+        "RandomShear": Peer(lambda a: A.Affine(shear={"x": a["shear"][:2], "y": a["shear"][2:]}, **p(a)), "bilinear"),
+        "RandomTranslate": Peer(
+            lambda a: A.Affine(translate_percent={"x": a["translate_x"], "y": a["translate_y"]}, **p(a)), "bilinear"
+        ),
+        "RandomTranspose": Peer(lambda a: A.Transpose(**p(a))),
+        "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
+        "PadTo": Peer(lambda a: A.PadIfNeeded(*a["size"], position="top_left")),
+        "SmallestMaxSize": Peer(lambda a: A.SmallestMaxSize(a["max_size"]), "bilinear"),
         "Resize": Peer(lambda a: A.Resize(*a["size"]), "bilinear"),
     }
