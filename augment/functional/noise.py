@@ -15,7 +15,7 @@ def shot(
     noise: Tensor,  # (B, C, H, W), standard normal
 ) -> Tensor:  # (B, C, H, W) in [0, 1]
     """Count photons: a value x becomes a normal variable with the mean x and the variance x / photons of the count."""
-    spread = (image.clamp(min=1e-8) / photons.view(-1, 1, 1, 1)).sqrt()
+    spread = (image.clamp(min=1e-8) / photons.clamp(min=1e-3).view(-1, 1, 1, 1)).sqrt()
     return torch.addcmul(image, spread, noise).clamp(0, 1)
 
 

@@ -36,6 +36,11 @@ class Recipe:
         return {**self.arguments, **sure, **self.fixed}
 
 
+def span(low: float, high: float) -> torch.Tensor:
+    """Give a range as the tensor that kornia asks for."""
+    return torch.tensor([low, high])
+
+
 def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Give the arguments for images of `side` x `side`, and what fixes their draws, by label."""
     crop, taps = side * 7 // 8, min(63, side // 2 - 1 | 1)
@@ -53,21 +58,35 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "Normalize": (channels, {}),
         "RandomAffine": (turn, still),
         "RandomBrightness": ({"brightness": (0.8, 1.2), "p": 0.5}, {"brightness": (1.1, 1.1)}),
+        "RandomCoarseDropout": (
+            {"num_holes_range": (1, 8), "hole_height_range": (0.1, 0.2), "hole_width_range": (0.1, 0.2), "p": 0.5},
+            {},
+        ),
         "RandomCrop": ({"size": (crop, crop)}, {}),
         # the taps reach three sigma, so that what others do beyond them is nothing
         "RandomElasticTransform": ({"kernel_size": (taps, taps), "sigma": (taps / 6.3,) * 2, "p": 0.5}, {}),
         "RandomEqualize": ({"p": 0.5}, {}),
         "RandomErasing": ({"p": 0.5}, {}),
+        "RandomFisheye": (
+            {"center_x": span(-0.3, 0.3), "center_y": span(-0.3, 0.3), "gamma": span(0.9, 1.5), "p": 0.5},
+            {"center_x": span(0.1, 0.1), "center_y": span(-0.2, -0.2), "gamma": span(1.2, 1.2)},
+        ),
         "RandomGaussianBlur": ({"kernel_size": (5, 5), "sigma": (0.1, 2.0), "p": 0.5}, {"sigma": (1.5, 1.5)}),
         "RandomGaussianNoise": ({"std": 0.1, "p": 0.5}, {}),
         "RandomGrayscale": ({"p": 0.5}, {}),
+        "RandomGridDistortion": ({"num_steps": 5, "distort_limit": 0.3, "p": 0.5}, {}),
+        "RandomGridDropout": ({"ratio": 0.5, "unit_size_range": (side // 8, side // 4), "p": 0.5}, {}),
         "RandomHorizontalFlip": ({"p": 0.5}, {}),
+        "RandomISONoise": ({"color_shift": (0.01, 0.05), "intensity": (0.1, 0.5), "p": 0.5}, {}),
         "RandomPerspective": ({"distortion_scale": 0.5, "p": 0.5}, {}),
         "RandomResizedCrop": (
             {"size": (crop, crop), "align_corners": False},
             {"scale": (1.0, 1.0), "ratio": (1.0, 1.0)},
         ),
         "RandomRotation": ({"degrees": 30.0, "p": 0.5}, {"degrees": (20.0, 20.0)}),
+        "RandomSaltAndPepperNoise": ({"amount": (0.01, 0.06), "salt_vs_pepper": (0.4, 0.6), "p": 0.5}, {}),
+        "RandomShotNoise": ({"scale": (12.0, 60.0), "p": 0.5}, {"scale": (30.0, 30.0)}),
+        "RandomThinPlateSpline": ({"scale": 0.2, "p": 0.5}, {}),
         "RandomVerticalFlip": ({"p": 0.5}, {}),
         "Resize": (resized, {}),
         "Resize[antialias]": ({**resized, "antialias": True}, {}),
