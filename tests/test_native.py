@@ -84,6 +84,7 @@ def test_opcheck_others() -> None:
     torch.library.opcheck(sampling.uniform, ([3, 2], device, 0, []), test_utils=names)
     torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
     torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
+    torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
     along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
     torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
     torch.library.opcheck(torch.ops.augment.follow_field.default, (FIELD, torch.rand(B, 4, 2) * 15, 5))

@@ -10,7 +10,7 @@ from .field import displace, follow_field, smooth_field
 from .filters import separable_filter
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, warp_homography
-from .noise import add_noise, salt_and_pepper, sensor_noise, shot_noise
+from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .tone import equalize
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "identity_rows",
     "permute",
     "salt_and_pepper",
+    "salt_masks",
     "sensor_noise",
     "separable_filter",
     "shot_noise",

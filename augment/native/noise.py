@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import noise as kernels
-from ..opaque import load, rowwise, store
+from ..opaque import define, load, rowwise, store
 from .rows import Out, keep_rows
 
 
@@ -39,7 +39,9 @@ def add_noise(
 
 
 def _shot_row(image: Tensor, photons: Tensor, own: tuple[Tensor], noise: Tensor, out: Out = None) -> Tensor:
-    return kernels.shot(image[None], photons.view(1), own[0][None].to(image.dtype))[0]
+    into = None if out is None else out[None]
+    counted = kernels.shot(image[None], photons.view(1), own[0][None].to(image.dtype), into)[0]
+    return counted if out is None else out
 
 
 _shot = rowwise("shot_noise", "Tensor noise", _shot_row, _first_is_zero, unit=True, read=_rows_of)
@@ -104,3 +106,16 @@ def salt_and_pepper(
     white = 255 if image.dtype == torch.uint8 else 1
     gate = gate.view(-1, 1, 1, 1)
     return image.masked_fill(salt & gate, white).masked_fill(pepper & gate, 0)
+
+
+def _salt_masks(noise: Tensor, salt: Tensor, pepper: Tensor) -> tuple[Tensor, Tensor]:
+    white = noise >= salt.view(-1, 1, 1, 1)
+    return white, (noise >= pepper.view(-1, 1, 1, 1)) & ~white
+
+
+salt_masks = define(
+    "salt_masks",
+    "(Tensor noise, Tensor salt, Tensor pepper) -> (Tensor, Tensor)",
+    _salt_masks,
+    lambda noise, salt, pepper: (torch.empty_like(noise, dtype=torch.bool), torch.empty_like(noise, dtype=torch.bool)),
+)

@@ -119,9 +119,9 @@ class Dropout(Intensity):
 
     def _last_dropped(self, params: Params | None) -> Tensor:
         shape = self._input_shape
-        if params is not None:
+        if params is not None and "forward_input_shape" in params:
             shape = params["forward_input_shape"].tolist()
-        elif shape is None:
+        if shape is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
         params = self._params if params is None else params
         return self.dropped(params, shape[-2], shape[-1]) & self.gate(params).view(-1, 1, 1, 1)

@@ -142,10 +142,9 @@ class RandomSaltAndPepperNoise(Intensity):
     def sample(self, draw: Draw) -> Params:
         drawn = super().sample(draw)
         u = draw.uniform((1, *draw.shape[-2:]), 0.0, 1.0)
+        amount, white = drawn["amount_factor"], drawn["salt_and_pepper_factor"]
         # from above, as rows that stay closed hold zeros
-        amount = drawn["amount_factor"].view(-1, 1, 1, 1)
-        salt = u >= 1 - amount * drawn["salt_and_pepper_factor"].view(-1, 1, 1, 1)
-        pepper = (u >= 1 - amount) & ~salt
+        salt, pepper = native.salt_masks(u, 1 - amount * white, 1 - amount)
         shape = (*draw.shape[:2], -1, -1)
         return {**drawn, "mask_salt": salt.expand(shape), "mask_pepper": pepper.expand(shape)}
 
