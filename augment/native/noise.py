@@ -11,7 +11,7 @@ from .rows import Out, keep_rows
 
 
 def _first_is_zero(image: Tensor, params: Tensor, *_: Any) -> list[bool]:
-    return [not first for first in params.view(len(params), -1)[:, :1].flatten().tolist()]
+    return ((params if params.ndim == 1 else params[:, 0]) == 0).tolist()
 
 
 def _rows_of(image: Tensor, params: Tensor, *noise: Tensor) -> list[tuple[Tensor, ...]]:

@@ -56,6 +56,14 @@ def hole(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return image
 
 
+def holes(image: Any, row: Arguments) -> Any:
+    """Copy an image with the drawn rectangles black."""
+    drawn = (row[key].int().tolist() for key in ("xs", "ys", "widths", "heights"))
+    for left, top, width, height in zip(*drawn, strict=True):
+        image = hole(image, top, left, height, width)
+    return image
+
+
 def torchvision(side: int) -> dict[str, Peer]:
     """Give torchvision v2's transforms of images of `side` by label."""
     import torch
@@ -160,6 +168,10 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomBrightness": Peer(
             lambda a: A.RandomBrightnessContrast([x - 1 for x in a["brightness"]], (0.0, 0.0), **p(a)), "adds"
         ),
+        "RandomCoarseDropout": Peer(
+            lambda a: A.CoarseDropout(a["num_holes_range"], a["hole_height_range"], a["hole_width_range"], **p(a)),
+            shown=lambda a, row: lambda image: holes(image, row),
+        ),
         "RandomCrop": Peer(
             lambda a: A.RandomCrop(*a["size"]), shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])
         ),
@@ -177,7 +189,15 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomGaussianBlur": Peer(lambda a: A.GaussianBlur(a["kernel_size"], a["sigma"], **p(a)), "reflect"),
         "RandomGaussianNoise": Peer(lambda a: A.GaussNoise((a["std"], a["std"]), **p(a)), "clipped", comparable=False),
         "RandomGrayscale": Peer(lambda a: A.ToGray(**p(a))),
+        # its cells end a pixel early, so that even cells are not the identity
+        "RandomGridDistortion": Peer(
+            lambda a: A.GridDistortion(a["num_steps"], pair(a["distort_limit"]), **p(a)), "bilinear", comparable=False
+        ),
+        "RandomGridDropout": Peer(
+            lambda a: A.GridDropout(a["ratio"], unit_size_range=a["unit_size_range"], **p(a)), comparable=False
+        ),
         "RandomHorizontalFlip": Peer(lambda a: A.HorizontalFlip(**p(a))),
+        "RandomISONoise": Peer(lambda a: A.ISONoise(a["color_shift"], a["intensity"], **p(a)), comparable=False),
         # the corners move by |N(0, s)| of a side there, by U(0, d / 2) here: s gives the same mean
         "RandomPerspective": Peer(
             lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)), "bilinear", comparable=False
@@ -185,6 +205,17 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomResizedCrop": Peer(lambda a: A.RandomResizedCrop(a["size"], **given(a, "scale", "ratio")), "bilinear"),
         # an angle turns counter-clockwise in both
         "RandomRotation": Peer(lambda a: A.Rotate(pair(a["degrees"]), **p(a)), "bilinear"),
+        "RandomSaltAndPepperNoise": Peer(
+            lambda a: A.SaltAndPepper(a["amount"], a["salt_vs_pepper"], **p(a)), comparable=False
+        ),
+        # a scale is one over the photons there, which are counted in linear light
+        "RandomShotNoise": Peer(
+            lambda a: A.ShotNoise((1 / a["scale"][1], 1 / a["scale"][0]), **p(a)), "linear light", comparable=False
+        ),
+        # sixteen points there, five here
+        "RandomThinPlateSpline": Peer(
+            lambda a: A.ThinPlateSpline((a["scale"], a["scale"]), **p(a)), "bilinear", comparable=False
+        ),
         "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
         "Resize": Peer(lambda a: A.Resize(*a["size"]), "bilinear"),
     }
