@@ -27,6 +27,7 @@ FIELD = torch.randn(B, 2, 17, 23, generator=torch.Generator().manual_seed(2)) * 
 WEIGHTS = filters.gaussian_weights(torch.tensor([0.0, 0.8, 2.0]), 5)
 FACTORS = torch.tensor([[1.0, 1, 1, 0], [0.8, 1.3, 0.5, 0.2], [1.4, 0.7, 1.6, -0.4]])
 ORDER = torch.tensor([2, 0, 3, 1])
+NOISE = torch.randn(B, 3, 17, 23, generator=torch.Generator().manual_seed(4))
 GATE = torch.tensor([1.0, 0.0, 1.0])
 SIZES = torch.tensor([1, 3, 5], dtype=torch.int32)
 MOTIONS = filters.motion_weights(SIZES, ANGLES, torch.tensor([0.0, 0.5, -1.0]), 5, "bilinear")
@@ -56,6 +57,11 @@ CALLS = {
     "displace_lines": (LINES, 0, 0, [0.5]),
     "displace_lines_nearest": (LINES, 1, 1, [0.0]),
     "fill_rectangles": (HOLES, [0.5]),
+    "fill_grid": (torch.tensor([[5.0, 0, 0, 0], [6, 3, 2, 5], [9, 4, 8, 0]]), [0.5]),
+    "add_noise": (GATE, NOISE),
+    "shot_noise": (torch.tensor([0.0, 12.0, 60.0]), NOISE),
+    "sensor_noise": (torch.tensor([[0.0, 0.1], [0.3, 0.1], [0.5, 0.02]]), NOISE[:, :2]),
+    "salt_and_pepper": (GATE, NOISE > 1, NOISE < -1),
     "displace": (FIELD, 0, 1, [0.0]),
     "displace_nearest": (FIELD, 1, 2, [0.0]),
     "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
@@ -104,6 +110,7 @@ def test_opcheck_others() -> None:
     torch.library.opcheck(sampling.uniform, ([3, 2], device, 0, []), test_utils=names)
     torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
     torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
+    torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
     along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
     torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
     torch.library.opcheck(torch.ops.augment.follow_field.default, (FIELD, torch.rand(B, 4, 2) * 15, 5))

@@ -20,16 +20,13 @@ def in_rectangles(
 
 
 def in_grid(
-    unit: Tensor,  # (B,), pixels
-    hole: Tensor,  # (B,), pixels; 0 drops none
-    offset_x: Tensor,  # (B,), pixels
-    offset_y: Tensor,  # (B,), pixels
+    grid: Tensor,  # (B, 4): unit, hole, and the offset of x and of y, in pixels; a hole of 0 drops none
     height: int,
     width: int,
 ) -> Tensor:  # (B, 1, H, W) bool
     """Say which pixels lie in the square holes of a grid, one in the first corner of every unit."""
-    x, y = pixel_grid(height, width, unit)
-    unit, hole, offset_x, offset_y = (value.view(-1, 1, 1) for value in (unit, hole, offset_x, offset_y))
+    x, y = pixel_grid(height, width, grid)
+    unit, hole, offset_x, offset_y = grid[..., None, None].unbind(1)
     return (((x + offset_x).remainder(unit) < hole) & ((y + offset_y).remainder(unit) < hole)).unsqueeze(1)
 
 

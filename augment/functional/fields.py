@@ -43,6 +43,30 @@ def thin_plate(
     return torch.stack(moved, 1)
 
 
+def plate_bends(
+    params: Tensor,  # (9 + 4 n,)
+    x: Tensor,
+    y: Tensor,
+) -> Tensor:  # (n, h, w)
+    """Give what all thin plates with the same points have in common."""
+    _, scale_x, scale_y = params[:3].unbind()
+    points = params[PLATE:].view(-1, 4)[:, :2, None, None].unbind()
+    return torch.cat([radial(((x - cx) * scale_x) ** 2 + ((y - cy) * scale_y) ** 2) for cx, cy in points])
+
+
+def plate_of_bends(
+    params: Tensor,  # (9 + 4 n,)
+    bends: Tensor,  # (n, h, w)
+    x: Tensor,
+    y: Tensor,
+) -> Tensor:  # (1, 2, h, w)
+    """Bend a thin plate whose ``plate_bends`` are known."""
+    offset, along_x, along_y = params[3:PLATE].view(3, 2, 1, 1).unbind()
+    weights = params[PLATE:].view(-1, 4)[:, 2:]
+    bent = (weights.T @ bends.flatten(1)).view(1, 2, *bends.shape[1:])
+    return bent.add_(offset + along_x * x + along_y * y)
+
+
 FORMULAS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {"fisheye": fisheye, "thin_plate": thin_plate}
 
 
@@ -74,7 +98,7 @@ def plate_params(
 ) -> Tensor:  # (B, 9 + 4 n)
     """Bring a thin plate to pixels.
 
-    The numbers are 1, or 0 where nothing moves; scale; the affine map of (1, x, y) to x and y in turn; and of each
+    The numbers are 1, or 0 where nothing moves; scale; what x and y gain from 1, from x and from y; and of each
     point its place and its weights.
     """
     n = source.shape[1]

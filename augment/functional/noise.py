@@ -13,10 +13,12 @@ def shot(
     image: Tensor,  # (B, C, H, W)
     photons: Tensor,  # (B,), what a white pixel counts on average
     noise: Tensor,  # (B, C, H, W), standard normal
+    out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (B, C, H, W) in [0, 1]
     """Count photons: a value x becomes a normal variable with the mean x and the variance x / photons of the count."""
-    spread = (image.clamp(min=1e-8) / photons.view(-1, 1, 1, 1)).sqrt()
-    return torch.addcmul(image, spread, noise).clamp(0, 1)
+    spread = torch.clamp(image, min=1e-8, out=out)
+    spread = torch.sqrt(torch.div(spread, photons.clamp(min=1e-3).view(-1, 1, 1, 1), out=out), out=out)
+    return torch.clamp(torch.addcmul(image, spread, noise, out=out), 0, 1, out=out)
 
 
 def sensor(

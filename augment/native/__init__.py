@@ -8,6 +8,8 @@ from .channels import fill_channels, take_channels
 from .colour import colour_jitter, photometric_distort
 from .compression import downscale, jpeg
 from .dropout import fill_rectangles
+from .colour import colour_jitter
+from .dropout import fill_grid, fill_rectangles
 from .field import displace, follow_field, smooth_field
 from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
@@ -19,6 +21,12 @@ from .weather import rain
 
 __all__ = [
     "box_blur",
+from .geometry import identity_rows, permute, warp_homography
+from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
+from .tone import equalize
+
+__all__ = [
+    "add_noise",
     "colour_jitter",
     "defocus",
     "displace",
@@ -28,6 +36,7 @@ __all__ = [
     "equalize",
     "equalize_tiles",
     "fill_channels",
+    "fill_grid",
     "fill_rectangles",
     "filter2d",
     "follow_field",
@@ -44,8 +53,11 @@ __all__ = [
     "posterize",
     "rain",
     "salt_and_pepper",
+    "salt_masks",
+    "sensor_noise",
     "separable_filter",
     "sharpen",
+    "shot_noise",
     "smooth_field",
     "stretch",
     "take_channels",

@@ -1,4 +1,4 @@
-"""Filled rectangles."""
+"""Filled rectangles, anywhere and in a grid."""
 
 from typing import Any
 
@@ -40,4 +40,30 @@ def fill_rectangles(
     if image.is_cpu:
         return _fill(image, rectangles, fill)
     dropped = dropout.in_rectangles(rectangles, image.shape[-2], image.shape[-1])
+    return torch.where(dropped, resample.per_channel(fill, image), image)
+
+
+def _grid_row(image: Tensor, grid: Tensor, numbers: list[float], fill: list[float], out: Out = None) -> Tensor:
+    dropped = dropout.in_grid(grid[None], image.shape[-2], image.shape[-1])[0]
+    return torch.where(dropped, resample.per_channel(fill, image), image, out=out)
+
+
+_grid = rowwise(
+    "fill_grid",
+    "float[] fill",
+    _grid_row,
+    lambda image, grid, numbers, fill: [hole == 0 for _, hole, _, _ in numbers],
+    raw=True,
+)
+
+
+def fill_grid(
+    image: Tensor,  # (B, C, H, W), any dtype
+    grid: Tensor,  # (B, 4): unit, hole, and the offset of x and of y, in pixels
+    fill: list[float],
+) -> Tensor:  # (B, C, H, W)
+    """Fill the holes of a grid with one value, or one a channel; a hole of 0 leaves the row alone."""
+    if image.is_cpu:
+        return _grid(image, grid, fill)
+    dropped = dropout.in_grid(grid, image.shape[-2], image.shape[-1])
     return torch.where(dropped, resample.per_channel(fill, image), image)

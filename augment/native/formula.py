@@ -1,36 +1,62 @@
 """Deformations by a formula of a few numbers a row, and by moved grid lines."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..functional import fields, resample
 from ..opaque import LIBRARY, define, load, rowwise
-from .rows import Out, Rows, keep_rows
+from .rows import Out, keep_rows
+
+
+class Numbers(NamedTuple):
+    """The numbers of a row's formula, and for thin plates that have their points in common, their bends."""
+
+    params: list[float]
+    bends: Tensor | None
+
+
+def _read_numbers(image: Tensor, params: Tensor, name: str, *_: Any) -> list[Numbers]:
+    numbers = params.tolist()
+    bends, moving = None, [i for i, row in enumerate(numbers) if row[0] != 0]
+    if name == "thin_plate" and len({_points(numbers[i]) for i in moving}) == 1:
+        row = params[moving[0]].detach()
+        bends = fields.plate_bends(row, *resample.pixel_grid(image.shape[-2], image.shape[-1], row))
+    return [Numbers(row, bends) for row in numbers]
+
+
+def _points(row: list[float]) -> tuple[float, ...]:
+    return (*row[1:3], *row[fields.PLATE :: 4], *row[fields.PLATE + 1 :: 4])
 
 
 def _formula_row(
     image: Tensor,
     params: Tensor,
-    numbers: list[float],
+    numbers: Numbers,
     name: str,
     mode: int,
     padding: int,
     fill: list[float],
     out: Out = None,
 ) -> Tensor:
-    field = fields.FORMULAS[name](params[None], *resample.pixel_grid(image.shape[-2], image.shape[-1], params))
+    pixels = resample.pixel_grid(image.shape[-2], image.shape[-1], params)
+    if numbers.bends is None or params.requires_grad:
+        field = fields.FORMULAS[name](params[None], *pixels)
+    else:
+        field = fields.plate_of_bends(params, numbers.bends, *pixels)
     return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
 
 
-def _is_still(image: Tensor, params: Tensor, numbers: Rows, *_: Any) -> list[bool]:
-    return [row[0] == 0 for row in numbers]
+def _is_still(image: Tensor, params: Tensor, numbers: list[Numbers], *_: Any) -> list[bool]:
+    return [row.params[0] == 0 for row in numbers]
 
 
 _SAMPLING = "int mode, int padding, float[] fill"
-_formula = rowwise("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_still)
-_formula_nearest = rowwise("displace_by_nearest", f"str name, {_SAMPLING}", _formula_row, _is_still, raw=True)
+_formula = rowwise("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_still, read=_read_numbers)
+_formula_nearest = rowwise(
+    "displace_by_nearest", f"str name, {_SAMPLING}", _formula_row, _is_still, raw=True, read=_read_numbers
+)
 
 
 def displace_by(

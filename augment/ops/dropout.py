@@ -9,7 +9,7 @@ from torch import Tensor
 from .. import native
 from ..arguments import channel_values, number, whole
 from ..base import Flags, Params
-from ..functional import dropout, resample
+from ..functional import dropout
 from ..kinds import Intensity
 from ..opaque import store
 from ..sampling import Draw, Range, check
@@ -76,9 +76,33 @@ class Dropout(Intensity):
                 param_names=(*self.param_names, "noise"), param_shapes={**self.param_shapes, "noise": None}
             )
 
-    def dropped(self, params: Params, height: int, width: int) -> Tensor:
-        """Say which pixels (B, 1, H, W) of the open rows are filled."""
+    def filled(self, image: Tensor, params: Params, level: list[float]) -> Tensor:
+        """Fill an image (B, C, H, W) of any dtype with one value, or one a channel."""
         raise NotImplementedError
+
+    def dropped(self, params: Params, height: int, width: int) -> Tensor:
+        """Say which pixels (B, 1, H, W) are filled."""
+        gate = params["batch_prob"]
+        return self.filled(
+            torch.zeros(len(gate), 1, height, width, dtype=torch.bool, device=gate.device), params, [1.0]
+        )
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        if self.fill is not None:
+            return self.filled(input, params, self.level(input))
+        noise = params["noise"]
+        if noise.shape[1:] != input.shape[1:]:
+            name, shape = type(self).__name__, tuple(input.shape)
+            raise ValueError(f"{name}: params['noise']: expected the image's shape {shape}, got {tuple(noise.shape)}")
+        dropped = self.dropped(params, input.shape[-2], input.shape[-1])
+        return torch.where(dropped, store(noise, input.dtype, unit=True), input)
+
+    def apply_transform_mask(
+        self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
+    ) -> Tensor:
+        if "fill" in flags:  # the container's option for masks
+            return self.filled(input, params, list(flags["fill"]))
+        return input if flags["mask_fill"] is None else self.filled(input, params, [flags["mask_fill"]])
 
     def covered_boxes(self, boxes: Tensor, params: Params | None = None) -> Tensor:
         """Give the share (B, N) of each box that the last call, or that of ``params``, dropped.
@@ -95,9 +119,9 @@ class Dropout(Intensity):
 
     def _last_dropped(self, params: Params | None) -> Tensor:
         shape = self._input_shape
-        if params is not None:
+        if params is not None and "forward_input_shape" in params:
             shape = params["forward_input_shape"].tolist()
-        elif shape is None:
+        if shape is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
         params = self._params if params is None else params
         return self.dropped(params, shape[-2], shape[-1]) & self.gate(params).view(-1, 1, 1, 1)
@@ -112,14 +136,6 @@ class Dropout(Intensity):
             name = type(self).__name__
             raise ValueError(f"{name}: fill: expected 1 or {image.shape[1]} values, one a channel; got {self.fill}")
         return [value * 255 if image.dtype == torch.uint8 else value for value in self.fill or ()]
-
-    def with_noise(self, image: Tensor, params: Params) -> Tensor:
-        """Fill an image with its noise."""
-        noise = params["noise"]
-        if noise.shape[1:] != image.shape[1:]:
-            name, shape = type(self).__name__, tuple(image.shape)
-            raise ValueError(f"{name}: params['noise']: expected the image's shape {shape}, got {tuple(noise.shape)}")
-        return torch.where(self.dropped(params, *image.shape[-2:]), store(noise, image.dtype, unit=True), image)
 
 
 class RandomCoarseDropout(Dropout):
@@ -207,20 +223,8 @@ class RandomCoarseDropout(Dropout):
         across = ((params["xs"] + params["widths"]) * x).round() - left
         return torch.stack([left, top, across, ((params["ys"] + params["heights"]) * y).round() - top], 2)
 
-    def dropped(self, params: Params, height: int, width: int) -> Tensor:
-        return dropout.in_rectangles(self.rectangles(params, height, width), height, width)
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        if self.fill is None:
-            return self.with_noise(input, params)
-        return native.fill_rectangles(input, self.rectangles(params, *input.shape[-2:]), self.level(input))
-
-    def apply_transform_mask(
-        self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
-    ) -> Tensor:
-        fill = mask_level(flags)
-        rectangles = self.rectangles(params, *input.shape[-2:])
-        return input if fill is None else native.fill_rectangles(input, rectangles, fill)
+    def filled(self, image: Tensor, params: Params, level: list[float]) -> Tensor:
+        return native.fill_rectangles(image, self.rectangles(params, image.shape[-2], image.shape[-1]), level)
 
 
 class RandomGridDropout(Dropout):
@@ -278,26 +282,6 @@ class RandomGridDropout(Dropout):
             check(params[name].isfinite(), gate, f"{name}: expected finite values")
         check(params["unit"] > 0, gate, "unit: expected positive values")
 
-    def dropped(self, params: Params, height: int, width: int) -> Tensor:
-        return dropout.in_grid(params["unit"], params["hole"], params["offset_x"], params["offset_y"], height, width)
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        if self.fill is None:
-            return self.with_noise(input, params)
-        fill = resample.per_channel(self.level(input), input)
-        return torch.where(self.dropped(params, *input.shape[-2:]), fill, input)
-
-    def apply_transform_mask(
-        self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
-    ) -> Tensor:
-        level = mask_level(flags)
-        if level is None:
-            return input
-        return torch.where(self.dropped(params, *input.shape[-2:]), resample.per_channel(level, input), input)
-
-
-def mask_level(flags: Flags) -> list[float] | None:
-    """Give what a mask is filled with: the container's option for masks before the op's own."""
-    if "fill" in flags:
-        return list(flags["fill"])
-    return None if flags["mask_fill"] is None else [flags["mask_fill"]]
+    def filled(self, image: Tensor, params: Params, level: list[float]) -> Tensor:
+        grid = torch.stack([params[name] for name in ("unit", "hole", "offset_x", "offset_y")], 1)
+        return native.fill_grid(image, grid, level)

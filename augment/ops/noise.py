@@ -8,7 +8,6 @@ from torch import Tensor
 from .. import native
 from ..arguments import number
 from ..base import Flags, Params
-from ..functional import noise
 from ..kinds import Intensity
 from ..sampling import Bounds, Draw, Range
 
@@ -32,6 +31,7 @@ class RandomGaussianNoise(Intensity):
 
     param_names = ("gaussian_noise",)
     param_shapes: ClassVar = {"gaussian_noise": None}
+    own_dtype = True
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class RandomGaussianNoise(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         drawn = fitting(params, "gaussian_noise", input, "RandomGaussianNoise")
-        return input + drawn.to(input.dtype)
+        return native.add_noise(input, drawn, self.gate(params))
 
 
 class RandomISONoise(Intensity):
@@ -75,6 +75,8 @@ class RandomISONoise(Intensity):
 
     param_names = ("color_shift", "intensity", "noise")
     param_shapes: ClassVar = {"noise": None}
+    neutral = {"intensity": 0.0}
+    own_dtype = True
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class RandomISONoise(Intensity):
         if input.shape[1] not in (1, 3):
             raise ValueError(f"RandomISONoise: input: expected 1 or 3 channels, got {input.shape[1]}")
         drawn = fitting(params, "noise", input[:, :1].expand(-1, 2, -1, -1), "RandomISONoise")
-        return noise.sensor(input, params["color_shift"], params["intensity"], drawn.to(input.dtype))
+        return native.sensor_noise(input, params["color_shift"], params["intensity"], drawn)
 
 
 class RandomSaltAndPepperNoise(Intensity):
@@ -140,10 +142,9 @@ class RandomSaltAndPepperNoise(Intensity):
     def sample(self, draw: Draw) -> Params:
         drawn = super().sample(draw)
         u = draw.uniform((1, *draw.shape[-2:]), 0.0, 1.0)
+        amount, white = drawn["amount_factor"], drawn["salt_and_pepper_factor"]
         # from above, as rows that stay closed hold zeros
-        amount = drawn["amount_factor"].view(-1, 1, 1, 1)
-        salt = u >= 1 - amount * drawn["salt_and_pepper_factor"].view(-1, 1, 1, 1)
-        pepper = (u >= 1 - amount) & ~salt
+        salt, pepper = native.salt_masks(u, 1 - amount * white, 1 - amount)
         shape = (*draw.shape[:2], -1, -1)
         return {**drawn, "mask_salt": salt.expand(shape), "mask_pepper": pepper.expand(shape)}
 
@@ -175,6 +176,8 @@ class RandomShotNoise(Intensity):
 
     param_names = ("scale", "noise")
     param_shapes: ClassVar = {"noise": None}
+    neutral = {"scale": 0.0}
+    own_dtype = True
 
     def __init__(
         self,
@@ -191,7 +194,7 @@ class RandomShotNoise(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         drawn = fitting(params, "noise", input, "RandomShotNoise")
-        return noise.shot(input, params["scale"], drawn.to(input.dtype))
+        return native.shot_noise(input, params["scale"], drawn)
 
 
 def share(value: Bounds, name: str) -> Range:

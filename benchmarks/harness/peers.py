@@ -56,6 +56,14 @@ def hole(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return image
 
 
+def holes(image: Any, row: Arguments) -> Any:
+    """Copy an image with the drawn rectangles black."""
+    drawn = (row[key].int().tolist() for key in ("xs", "ys", "widths", "heights"))
+    for left, top, width, height in zip(*drawn, strict=True):
+        image = hole(image, top, left, height, width)
+    return image
+
+
 def torchvision(side: int) -> dict[str, Peer]:
     """Give torchvision v2's transforms of images of `side` by label."""
     import torch
@@ -201,6 +209,10 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomBrightness": Peer(
             lambda a: A.RandomBrightnessContrast([x - 1 for x in a["brightness"]], (0.0, 0.0), **p(a)), "adds"
         ),
+        "RandomCoarseDropout": Peer(
+            lambda a: A.CoarseDropout(a["num_holes_range"], a["hole_height_range"], a["hole_width_range"], **p(a)),
+            shown=lambda a, row: lambda image: holes(image, row),
+        ),
         "RandomCrop": Peer(
             lambda a: A.RandomCrop(*a["size"]), shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])
         ),
@@ -227,6 +239,13 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomGaussianIllumination": illumination("gaussian"),
         "RandomGaussianNoise": Peer(lambda a: A.GaussNoise((a["std"], a["std"]), **p(a)), "clipped", comparable=False),
         "RandomGrayscale": Peer(lambda a: A.ToGray(**p(a))),
+        # its cells end a pixel early, so that even cells are not the identity
+        "RandomGridDistortion": Peer(
+            lambda a: A.GridDistortion(a["num_steps"], pair(a["distort_limit"]), **p(a)), "bilinear", comparable=False
+        ),
+        "RandomGridDropout": Peer(
+            lambda a: A.GridDropout(a["ratio"], unit_size_range=a["unit_size_range"], **p(a)), comparable=False
+        ),
         "RandomHorizontalFlip": Peer(lambda a: A.HorizontalFlip(**p(a))),
         "RandomJPEG": Peer(
             lambda a: A.ImageCompression("jpeg", tuple(round(q) for q in a["jpeg_quality"]), **p(a)), "libjpeg"
@@ -240,6 +259,7 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         ),
         "RandomLinearCornerIllumination": illumination("corner"),
         "RandomLinearIllumination": illumination("linear"),
+        "RandomISONoise": Peer(lambda a: A.ISONoise(a["color_shift"], a["intensity"], **p(a)), comparable=False),
         # the corners move by |N(0, s)| of a side there, by U(0, d / 2) here: s gives the same mean
         "RandomPerspective": Peer(
             lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)), "bilinear", comparable=False
@@ -259,6 +279,17 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         # a Laplacian there, a blend with a smoothed copy here
         "RandomSharpness": Peer(lambda a: A.Sharpen((0.2, 0.5), **p(a)), "Laplacian", comparable=False),
         "RandomSnow": Peer(snow, "bleach"),
+        "RandomSaltAndPepperNoise": Peer(
+            lambda a: A.SaltAndPepper(a["amount"], a["salt_vs_pepper"], **p(a)), comparable=False
+        ),
+        # a scale is one over the photons there, which are counted in linear light
+        "RandomShotNoise": Peer(
+            lambda a: A.ShotNoise((1 / a["scale"][1], 1 / a["scale"][0]), **p(a)), "linear light", comparable=False
+        ),
+        # sixteen points there, five here
+        "RandomThinPlateSpline": Peer(
+            lambda a: A.ThinPlateSpline((a["scale"], a["scale"]), **p(a)), "bilinear", comparable=False
+        ),
         "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
         # zooms a fixed step apart there, a fixed number of them here: as many on average
         "RandomZoomBlur": Peer(

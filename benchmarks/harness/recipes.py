@@ -36,6 +36,11 @@ class Recipe:
         return {**self.arguments, **sure, **self.fixed}
 
 
+def span(low: float, high: float) -> torch.Tensor:
+    """Give a range as the tensor that kornia asks for."""
+    return torch.tensor([low, high])
+
+
 def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Give the arguments for images of `side` x `side`, and what fixes their draws, by label."""
     crop, taps = side * 7 // 8, min(63, side // 2 - 1 | 1)
@@ -59,6 +64,10 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomAffine": (turn, still),
         "RandomBoxBlur": ({"kernel_size": (3, 3), "p": 0.5}, {}),
         "RandomBrightness": ({"brightness": (0.8, 1.2), "p": 0.5}, {"brightness": (1.1, 1.1)}),
+        "RandomCoarseDropout": (
+            {"num_holes_range": (1, 8), "hole_height_range": (0.1, 0.2), "hole_width_range": (0.1, 0.2), "p": 0.5},
+            {},
+        ),
         "RandomCrop": ({"size": (crop, crop)}, {}),
         "RandomDefocus": (
             {"radius": (3, 10), "alias_blur": (0.1, 0.5), "p": 0.5},
@@ -75,10 +84,16 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomEqualize": ({"p": 0.5}, {}),
         "RandomErasing": ({"p": 0.5}, {}),
         "RandomFog": ({"p": 0.5}, {}),
+        "RandomFisheye": (
+            {"center_x": span(-0.3, 0.3), "center_y": span(-0.3, 0.3), "gamma": span(0.9, 1.5), "p": 0.5},
+            {"center_x": span(0.1, 0.1), "center_y": span(-0.2, -0.2), "gamma": span(1.2, 1.2)},
+        ),
         "RandomGaussianBlur": ({"kernel_size": (5, 5), "sigma": (0.1, 2.0), "p": 0.5}, {"sigma": (1.5, 1.5)}),
         "RandomGaussianIllumination": ({"p": 0.5}, {}),
         "RandomGaussianNoise": ({"std": 0.1, "p": 0.5}, {}),
         "RandomGrayscale": ({"p": 0.5}, {}),
+        "RandomGridDistortion": ({"num_steps": 5, "distort_limit": 0.3, "p": 0.5}, {}),
+        "RandomGridDropout": ({"ratio": 0.5, "unit_size_range": (side // 8, side // 4), "p": 0.5}, {}),
         "RandomHorizontalFlip": ({"p": 0.5}, {}),
         "RandomJPEG": ({"jpeg_quality": (50.0, 90.0), "p": 0.5}, {"jpeg_quality": (75.0, 75.0)}),
         "RandomMedianBlur": ({"kernel_size": (3, 3), "p": 0.5}, {}),
@@ -89,6 +104,7 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomLinearCornerIllumination": ({"p": 0.5}, {}),
         "RandomLinearIllumination": ({"p": 0.5}, {}),
         "RandomIoUCrop": ({"p": 1.0}, {"sampler_options": (1.0,)}),
+        "RandomISONoise": ({"color_shift": (0.01, 0.05), "intensity": (0.1, 0.5), "p": 0.5}, {}),
         "RandomPerspective": ({"distortion_scale": 0.5, "p": 0.5}, {}),
         "RandomPlasmaBrightness": ({"intensity": (0.0, 0.5), "p": 0.5}, {}),
         "RandomPlasmaContrast": ({"p": 0.5}, {}),
@@ -104,6 +120,9 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
             {"snow_coefficient": (0.4, 0.6), "brightness": (2.0, 2.0), "p": 0.5},
             {"snow_coefficient": (0.5, 0.5)},
         ),
+        "RandomSaltAndPepperNoise": ({"amount": (0.01, 0.06), "salt_vs_pepper": (0.4, 0.6), "p": 0.5}, {}),
+        "RandomShotNoise": ({"scale": (12.0, 60.0), "p": 0.5}, {"scale": (30.0, 30.0)}),
+        "RandomThinPlateSpline": ({"scale": 0.2, "p": 0.5}, {}),
         "RandomVerticalFlip": ({"p": 0.5}, {}),
         "RandomZoomBlur": ({"max_factor": (1.0, 1.31), "steps": 11, "p": 0.5}, {"max_factor": (1.2, 1.2)}),
         "RandomRotation90": ({"times": (0, 3), "p": 0.5}, {"times": (1, 1)}),
