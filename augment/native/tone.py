@@ -85,7 +85,7 @@ def _gamma_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = N
     if out is None:
         return tone.gamma(load(image), *params.unbind())
     if image.dtype == torch.uint8:
-        return tone.gamma_levels(image, *numbers, out)
+        return tone.gamma_levels(image, numbers[0], numbers[1], out)
     return by_row(tone.gamma_row, image, out, *numbers)
 
 
