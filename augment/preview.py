@@ -25,17 +25,25 @@ POINTS = ("#ff3b30", "#2fbf4f", "#0a84ff", "#ff9500", "#bf5af2")
 # What a person can see on a photograph, where the registry's arguments are made for small images.
 ARGUMENTS = {
     "CenterCrop": {"size": (176, 176)},
+    "ColorJiggle": {"brightness": 0.3, "contrast": 0.4, "saturation": 0.6, "hue": 0.2},
     "ColorJitter": {"brightness": 0.4, "contrast": 0.4, "saturation": 0.6, "hue": 0.2},
     "Denormalize": {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.25, 0.3)},
     "Normalize": {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.25, 0.3)},
     "RandomBrightness": {"brightness": (0.7, 1.7)},
+    "RandomClahe": {"clip_limit": (3.0, 6.0)},
+    "RandomContrast": {"contrast": (0.4, 0.6)},
     "RandomCrop": {"size": (165, 220)},
     "RandomElasticTransform": {"kernel_size": (101, 101), "sigma": (20.0, 20.0), "alpha": (4.5, 4.5)},
+    "RandomGamma": {"gamma": (0.4, 0.6)},
     "RandomGaussianBlur": {"kernel_size": 31, "sigma": (3.0, 6.0)},
     "RandomGaussianNoise": {"std": 0.25},
+    "RandomHue": {"hue": (0.2, 0.5)},
     "RandomPerspective": {"distortion_scale": 0.6},
+    "RandomPhotometricDistort": {"p_step": 0.8},
+    "RandomPosterize": {"bits": (2, 3)},
     "RandomResizedCrop": {"size": (224, 224), "scale": (0.2, 0.6)},
     "RandomRotation": {"degrees": (-50.0, 20.0)},
+    "RandomSaturation": {"saturation": (1.8, 2.5)},
     "Resize": {"size": (HEIGHT, WIDTH // 2)},
 }
 

@@ -16,7 +16,7 @@ from .channels import places
 
 INFINITY = float("inf")
 FACTORS: tuple[str, ...] = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
-NEUTRAL = dict(zip(FACTORS, colour.NEUTRAL, strict=True))
+NEUTRAL: dict[str, float] = dict(zip(FACTORS, colour.NEUTRAL, strict=True))
 
 
 class ColorJitter(Intensity):
