@@ -22,6 +22,7 @@ HOOKS = (
     "generate_parameters",
     "compute_transformation",
     "apply_transform",
+    "apply_planes",
     "apply_transform_mask",
     "inverse_transform",
 )

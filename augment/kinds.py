@@ -54,6 +54,8 @@ class Intensity(Augmentation, kind=True):
             return self.apply_transform(image, params, flags)
         if self.pointwise and self.own and image.dtype == torch.uint8 and image.is_cpu:
             return native.look_up(image, self.tables(image, params, flags, gate))
+        if self.own and "apply_planes" in self.overrides:
+            return self.transform_planes(image, params, flags, gate)
         work = self.guarded(load(image, unit=True), image)
         matrix = (
             self.compute_transformation(work, params, flags) if "compute_transformation" in self.overrides else None
@@ -67,6 +69,25 @@ class Intensity(Augmentation, kind=True):
             return store(self.select(gate, output * 255, image.to(output.dtype)), dtype)
         output = store(output, dtype, unit=True)
         return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
+
+    def transform_planes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        """Compute the image of a call plane by plane, gate and rounding included.
+
+        What comes after a stack would be a pass of its own when compiled, and so is a choice among bytes.
+        """
+        planes = [load(plane, unit=True) for plane in image.unbind(1)]
+        outputs = self.apply_planes(planes, params, flags)
+        if gate is not None:
+            rows = gate.view(-1, 1, 1)
+            outputs = [torch.where(rows, output, plane) for output, plane in zip(outputs, planes, strict=True)]
+        return torch.stack([store(output, image.dtype, unit=True) for output in outputs], 1)
+
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        """Compute the image from its channels (B, H, W), floating; an op may say this in place of the whole image."""
+        raise NotImplementedError(f"{type(self).__name__}: neither apply_transform nor apply_planes is written")
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return torch.stack(tuple(self.apply_planes(input.unbind(1), params, flags)), 1)
 
     def tables(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Give what comes out for each byte in each channel (B, C, 256)."""

@@ -25,6 +25,7 @@ POINTS = ("#ff3b30", "#2fbf4f", "#0a84ff", "#ff9500", "#bf5af2")
 # What a person can see on a photograph, where the registry's arguments are made for small images.
 ARGUMENTS = {
     "CenterCrop": {"size": (176, 176)},
+    "ColorJiggle": {"brightness": 0.3, "contrast": 0.4, "saturation": 0.6, "hue": 0.2},
     "ColorJitter": {"brightness": 0.4, "contrast": 0.4, "saturation": 0.6, "hue": 0.2},
     "Denormalize": {"mean": (0.5, 0.4, 0.3), "std": (0.2, 0.25, 0.3)},
     "LetterBox": {"size": (WIDTH, WIDTH)},
@@ -38,8 +39,11 @@ ARGUMENTS = {
         "hole_width_range": (0.15, 0.3),
         "fill": "noise",
     },
+    "RandomClahe": {"clip_limit": (3.0, 6.0)},
+    "RandomContrast": {"contrast": (0.4, 0.6)},
     "RandomCrop": {"size": (165, 220)},
     "RandomElasticTransform": {"kernel_size": (101, 101), "sigma": (20.0, 20.0), "alpha": (4.5, 4.5)},
+    "RandomGamma": {"gamma": (0.4, 0.6)},
     "RandomGaussianBlur": {"kernel_size": 31, "sigma": (3.0, 6.0)},
     "RandomGaussianIllumination": {"gain": (0.5, 0.7), "sigma": (0.2, 0.3)},
     "RandomGaussianNoise": {"std": 0.25},
@@ -52,6 +56,10 @@ ARGUMENTS = {
     "RandomPlasmaBrightness": {"intensity": (0.6, 0.8)},
     "RandomPlasmaShadow": {"shade_intensity": (-0.5, -0.4), "shade_quantity": (0.5, 0.6)},
     "RandomRain": {"drop_height": (10, 20), "drop_width": (-7, 7)},
+    "RandomHue": {"hue": (0.2, 0.5)},
+    "RandomPerspective": {"distortion_scale": 0.6},
+    "RandomPhotometricDistort": {"p_step": 0.8},
+    "RandomPosterize": {"bits": (2, 3)},
     "RandomResizedCrop": {"size": (224, 224), "scale": (0.2, 0.6)},
     "RandomSaltAndPepperNoise": {"amount": (0.05, 0.2)},
     "RandomShotNoise": {"scale": (4.0, 12.0)},
@@ -61,6 +69,7 @@ ARGUMENTS = {
     "RandomTranslate": {"translate_x": (-0.4, 0.4), "translate_y": (-0.3, 0.3)},
     "RandomZoomOut": {"side_range": (1.5, 2.5), "fill": 0.4},
     "RandomSnow": {"snow_coefficient": (0.6, 0.7), "brightness": (2.0, 2.5)},
+    "RandomSaturation": {"saturation": (1.8, 2.5)},
     "Resize": {"size": (HEIGHT, WIDTH // 2)},
     "SmallestMaxSize": {"max_size": HEIGHT // 2},
 }

@@ -37,13 +37,18 @@ APART: Mapping[tuple[str, str], tuple[float, str]] = {
     ("ColorJitter[order]", "albumentations"): (0.006, ROUNDED),
     ("ColorJitter[order]", "torchvision"): (0.006, ROUNDED),
     ("RandomAffine", "torchvision"): (0.01, CENTRE),
+    ("RandomAutoContrast", "albumentations"): (0.003, "finds its table in bytes, floats too, and truncates"),
+    ("RandomAutoContrast", "torchvision"): (0.003, "truncates bytes, ours rounds"),
     ("RandomBrightness", "albumentations"): (0.004, "truncates bytes, ours rounds"),
     ("RandomBrightness", "torchvision"): (0.07, MULTIPLIED),
     ("RandomDownscale", "albumentations"): (0.2, "takes the first pixel of two, ours the one at the middle"),
     ("RandomDownscale", "opencv"): (0.2, "takes the first pixel of two, ours the one at the middle"),
     ("RandomDownscale[area]", "albumentations"): (0.002, ROUNDED),
+    ("RandomClahe", "opencv"): (0.11, "tables half a pixel off, which is a quarter of the tiles of sixteen pixels"),
+    ("RandomContrast", "albumentations"): (0.003, "truncates bytes, ours rounds"),
     ("RandomEqualize", "albumentations"): (0.02, TABLES),
     ("RandomEqualize", "opencv"): (0.02, TABLES),
+    ("RandomGamma", "albumentations"): (0.003, "truncates bytes, ours rounds"),
     ("RandomGrayscale", "torchvision"): (0.003, "truncates bytes, ours rounds"),
     ("RandomJPEG", "albumentations"): (0.03, CODEC),
     ("RandomJPEG", "opencv"): (0.03, CODEC),
@@ -51,6 +56,8 @@ APART: Mapping[tuple[str, str], tuple[float, str]] = {
     ("RandomMedianBlur", "albumentations"): (0.02, REPEATED),
     ("RandomMedianBlur", "opencv"): (0.02, REPEATED),
     ("RandomPerspective", "torchvision"): (0.04, CENTRE),
+    ("RandomPosterize", "torchvision"): (0.003, "floats in sixteenths of 1, ours in sixteenths of 256 levels"),
+    ("RandomRGBShift", "albumentations"): (0.003, "truncates the constant, ours rounds the sum"),
     ("RandomResizedCrop", "kornia"): (
         0.004,
         "kornia cuts the window out before it resizes, ours samples it in its image",
@@ -67,6 +74,7 @@ APART: Mapping[tuple[str, str], tuple[float, str]] = {
 }
 # What a library refuses, by label and library, and the dtype it is refused for
 REFUSED = {
+    ("RandomClahe", "opencv", "float32"),
     ("RandomEqualize", "opencv", "float32"),
     ("RandomJPEG", "torchvision", "float32"),
     ("Normalize", "torchvision", "uint8"),

@@ -280,7 +280,7 @@ def test_gradient_reaches_params(name: str) -> None:
         factors = torch.tensor(
             [[1.05, 0.95, 0.9, 0.02], [0.95, 1.03, 1.04, -0.03]], dtype=torch.float64
         ).requires_grad_()
-        assert torch.autograd.gradcheck(lambda f: op(image, torch.cat([f, order], 1)), (factors,), atol=1e-4)
+        assert torch.autograd.gradcheck(lambda f: op(image, torch.cat([f, order], 1), *config), (factors,), atol=1e-4)
         return
     params = params.contiguous().requires_grad_()
     assert torch.autograd.gradcheck(lambda p: op(image, p, *config), (params,), atol=1e-3, eps=1e-7)

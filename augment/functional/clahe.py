@@ -55,14 +55,15 @@ class Tiles:
         (y, x), (_, width), (top, left), (bottom, _) = tile, grid, before, after
         pair = left + 1  # pairs of neighbours along x, the first and the last with themselves
         return cls(
-            grid,
-            *covered,
-            (y.unsqueeze(1) * width + x) * LEVELS,
-            len(y) // grid[0] * (len(x) // width),
-            (top.clamp(min=0).unsqueeze(1) * (width + 1) + pair) * LEVELS,
-            (bottom.unsqueeze(1) * (width + 1) + pair) * LEVELS,
-            part[0].view(-1, 1, 1),
-            part[1],
+            grid=grid,
+            rows=covered[0],
+            columns=covered[1],
+            first=(y.unsqueeze(1) * width + x) * LEVELS,
+            pixels=len(y) // grid[0] * (len(x) // width),
+            above=(top.clamp(min=0).unsqueeze(1) * (width + 1) + pair) * LEVELS,
+            below=(bottom.unsqueeze(1) * (width + 1) + pair) * LEVELS,
+            down=part[0].view(-1, 1, 1),
+            right=part[1],
         )
 
 

@@ -85,7 +85,7 @@ def _gamma_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = N
     if out is None:
         return tone.gamma(load(image), *params.unbind())
     if image.dtype == torch.uint8:
-        return tone.gamma_levels(image, *numbers, out)
+        return tone.gamma_levels(image, numbers[0], numbers[1], out)
     return by_row(tone.gamma_row, image, out, *numbers)
 
 
@@ -156,11 +156,11 @@ def equalize_tiles(
     tiles = clahe.Tiles.of(image, grid)
     planes = tone.levels(image.detach()).flatten(0, 1)
     limits = limit.repeat_interleave(image.shape[1])
-    level = clahe.equalize_tiles(planes, limits, tiles, _count).view(image.shape)
+    level = clahe.equalize_tiles(planes, limits, tiles, count).view(image.shape)
     return keep_rows(~gate, image, level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1))
 
 
-def _count(index: Tensor, bins: int) -> Tensor:
+def count(index: Tensor, bins: int) -> Tensor:
     """Count without a wait for the device."""
     counts = torch.zeros(bins, dtype=torch.long, device=index.device)
     return counts.scatter_add(0, index.long(), torch.ones_like(index, dtype=torch.long))

@@ -67,6 +67,7 @@ class RandomChannelDropout(Intensity):
     """
 
     param_names = ("batch_idx", "channel_idx")
+    param_shapes = {"batch_idx": (1,), "channel_idx": None}
     own_dtype = True
 
     def __init__(
@@ -85,7 +86,6 @@ class RandomChannelDropout(Intensity):
             )
         self.num_drop_channels = num_drop_channels
         self.fill_value = number(fill_value, "fill_value", 0, 1)
-        self.param_shapes = {"batch_idx": (1,), "channel_idx": (num_drop_channels,)}
 
     def sample(self, draw: Draw) -> Params:
         enough(self, draw.shape[1])
@@ -100,8 +100,13 @@ class RandomChannelDropout(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         enough(self, input.shape[1])
+        chosen = params["channel_idx"]
+        if chosen.ndim != 2:
+            raise ValueError(
+                f"RandomChannelDropout: params['channel_idx']: expected shape (B, n), got {tuple(chosen.shape)}"
+            )
         channels = torch.arange(input.shape[1], device=input.device)
-        lost = (params["channel_idx"].unsqueeze(2) == channels).any(1) & self.gate(params).unsqueeze(1)
+        lost = (chosen.unsqueeze(2) == channels).any(1) & self.gate(params).unsqueeze(1)
         value = round(self.fill_value * 255) if input.dtype == torch.uint8 else self.fill_value
         return native.fill_channels(input, lost, value)
 
@@ -173,6 +178,7 @@ class RandomPlanckianJitter(Intensity):
     channels = (3,)
     columns = 1
     param_names = ("idx",)
+    pl: Tensor
 
     def __init__(
         self,

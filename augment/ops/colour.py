@@ -1,5 +1,6 @@
 """Brightness, colour and normalisation."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -117,12 +118,12 @@ class RandomGrayscale(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.flags = {"rgb_weights": None if rgb_weights is None else channel_values(rgb_weights, "rgb_weights")}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        planes, weights = input.unbind(1), flags["rgb_weights"]
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        weights = flags["rgb_weights"]
         if weights is not None and len(weights) != len(planes):
             raise ValueError(f"RandomGrayscale: rgb_weights: expected {len(planes)}, one a channel, got {len(weights)}")
         gray = colour.luma(planes) if weights is None else colour.gray(planes, weights)
-        return torch.stack([gray] * len(planes), 1)
+        return [gray] * len(planes)
 
 
 class RandomSaturation(Intensity):
@@ -154,9 +155,9 @@ class RandomSaturation(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY))}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = (1.0, 1.0, params["saturation_factor"].view(-1, 1, 1), 0.0)
-        return torch.stack(tuple(colour.jitter(input.unbind(1), factors, (colour.SATURATION,), kind="jiggle")), 1)
+        return colour.jitter(planes, factors, (colour.SATURATION,), kind="jiggle")
 
 
 class RandomHue(Intensity):
@@ -188,9 +189,9 @@ class RandomHue(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5))}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = (1.0, 1.0, 1.0, params["hue_factor"].view(-1, 1, 1))
-        return torch.stack(tuple(colour.jitter(input.unbind(1), factors, (colour.HUE,))), 1)
+        return colour.jitter(planes, factors, (colour.HUE,))
 
 
 class Normalize(Intensity):

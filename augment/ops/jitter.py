@@ -15,8 +15,8 @@ from ..sampling import Bounds, Draw, Range, check
 from .channels import places
 
 INFINITY = float("inf")
-FACTORS = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
-NEUTRAL = dict(zip(FACTORS, colour.NEUTRAL, strict=True))
+FACTORS: tuple[str, ...] = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
+NEUTRAL: dict[str, float] = dict(zip(FACTORS, colour.NEUTRAL, strict=True))
 
 
 class ColorJitter(Intensity):
@@ -73,7 +73,14 @@ class ColorJitter(Intensity):
         check_order(self, params["order"], gate)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return jitter(input, params, self.order, "jitter")
+        if self.order is not None:
+            return super().apply_transform(input, params, flags)
+        factors = torch.stack([params[name] for name in FACTORS], 1)
+        return native.colour_jitter(input, factors, params["order"], "jitter")
+
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        factors = [params[name].view(-1, 1, 1) for name in FACTORS]
+        return colour.jitter(planes, factors, self.order or (), kind="jitter")
 
 
 class ColorJiggle(Intensity):
@@ -130,7 +137,14 @@ class ColorJiggle(Intensity):
         check_order(self, params["order"], gate)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return jitter(input, params, self.order, "jiggle")
+        if self.order is not None:
+            return super().apply_transform(input, params, flags)
+        factors = torch.stack([params[name] for name in FACTORS], 1)
+        return native.colour_jitter(input, factors, params["order"], "jiggle")
+
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        factors = [params[name].view(-1, 1, 1) for name in FACTORS]
+        return colour.jitter(planes, factors, self.order or (), kind="jiggle")
 
 
 class RandomPhotometricDistort(Intensity):
@@ -238,12 +252,3 @@ def check_order(op: Intensity, order: Tensor, gate: Tensor) -> None:
         )
     steps = ((order >= 0) & (order <= 3)).all().expand(gate.shape)
     check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
-
-
-def jitter(input: Tensor, params: Params, order: tuple[int, ...] | None, kind: str) -> Tensor:
-    """Adjust in a fixed order, or in the one that was drawn."""
-    factors = [params[name] for name in FACTORS]
-    if order is None:
-        return native.colour_jitter(input, torch.stack(factors, 1), params["order"], kind)
-    planes = colour.jitter(input.unbind(1), [f.view(-1, 1, 1) for f in factors], order, kind=kind)
-    return torch.stack(tuple(planes), 1)

@@ -268,6 +268,36 @@ class Loader:
         """Equalize each channel."""
         return lambda image: self.cv2.merge([self.cv2.equalizeHist(plane) for plane in self.cv2.split(image)])
 
+    def contrast(self, a: Arguments) -> Transform:
+        """Multiply by the factor."""
+        low, high = factors(a["contrast"])
+
+        def apply(image: Image) -> Image:
+            scaled = self.cv2.multiply(image, (self.rng.uniform(low, high),) * 4)
+            return scaled if image.dtype == np.uint8 else np.clip(scaled, 0, 1, out=scaled)
+
+        return apply
+
+    def gamma(self, a: Arguments) -> Transform:
+        """Raise to a power, bytes by a table."""
+
+        def apply(image: Image) -> Image:
+            power = self.rng.uniform(*a["gamma"])
+            if image.dtype != np.uint8:
+                return self.cv2.pow(image, power)
+            return self.cv2.LUT(image, np.rint(255 * (np.arange(256) / 255) ** power).astype(np.uint8))
+
+        return apply
+
+    def clahe(self, a: Arguments) -> Transform:
+        """Equalize tiles of each channel."""
+
+        def apply(image: Image) -> Image:
+            equalizer = self.cv2.createCLAHE(self.rng.uniform(*a["clip_limit"]), (8, 8))
+            return self.cv2.merge([equalizer.apply(plane) for plane in self.cv2.split(image)])
+
+        return apply
+
     def grey(self, a: Arguments) -> Transform:
         """Take the colour away and keep three channels."""
         there, back = self.cv2.COLOR_RGB2GRAY, self.cv2.COLOR_GRAY2RGB
@@ -287,12 +317,15 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
         "RandomAffine": often(loader.affine, "bilinear"),
         "RandomBoxBlur": often(loader.box, "reflect"),
         "RandomBrightness": often(loader.brightness, "adds"),
+        "RandomClahe": often(loader.clahe, "tables half a pixel off"),
+        "RandomContrast": often(loader.contrast),
         "RandomCrop": often(loader.crop, shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])),
         "RandomDefocus": often(loader.defocus, "reflect"),
         "RandomDownscale": often(loader.downscale, "nearest"),
         "RandomDownscale[area]": often(loader.downscale, "area, bilinear"),
         "RandomEqualize": often(loader.equalize),
         "RandomErasing": often(loader.erasing, shown=lambda a, row: lambda image: hole(image, *erased(row))),
+        "RandomGamma": often(loader.gamma),
         "RandomGaussianBlur": often(loader.blur, "reflect"),
         "RandomGaussianNoise": often(loader.noise, "saturates", comparable=False),
         "RandomGrayscale": often(loader.grey),
@@ -300,6 +333,7 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
         "RandomJPEG": often(loader.jpeg, "libjpeg"),
         "RandomMedianBlur": often(loader.median, "replicate"),
         "RandomMotionBlur": often(loader.motion, "reflect"),
+        "RandomInvert": often(lambda a: lambda image: cv2.subtract((white,) * 4, image)),
         "RandomPerspective": often(
             loader.perspective,
             "bilinear",

@@ -5,6 +5,7 @@ A line takes the arguments of a recipe and gives the transform. `did` says in wo
 what the library calls the same thing, so that outputs can be compared.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,11 @@ def torchvision(side: int) -> dict[str, Peer]:
         start, end = (row[key].tolist() for key in ("start_points", "end_points"))
         return lambda image: F.perspective(image, start, end, bilinear)
 
+    def solarize(a: Arguments) -> Callable[..., Any]:
+        threshold, often = a["thresholds"][0], a["p"]
+        ways = [v2.RandomSolarize(t, often) for t in (threshold, math.ceil(threshold * 255))]
+        return lambda image: ways[image.dtype == torch.uint8](image)
+
     return {
         "CenterCrop": Peer(lambda a: v2.CenterCrop(a["size"]), "a view, nothing is copied"),
         "ColorJitter": Peer(jitter, "random order"),
@@ -98,8 +104,13 @@ def torchvision(side: int) -> dict[str, Peer]:
         "RandomAffine": Peer(
             lambda a: at(a, v2.RandomAffine(a["degrees"], a["translate"], a["scale"], a["shear"], bilinear)), "bilinear"
         ),
+        "RandomAutoContrast": Peer(lambda a: v2.RandomAutocontrast(a["p"])),
         # kornia's brightness adds the factor less one; v2 multiplies: the same work in another formula
         "RandomBrightness": Peer(lambda a: at(a, v2.ColorJitter(brightness=a["brightness"])), "multiplies"),
+        "RandomChannelShuffle": Peer(
+            lambda a: at(a, v2.RandomChannelPermutation()),
+            shown=lambda a, row: lambda image: F.permute_channels(image, row["channels"].tolist()),
+        ),
         "RandomCrop": Peer(
             lambda a: v2.RandomCrop(a["size"]),
             "a view, nothing is copied",
@@ -119,9 +130,13 @@ def torchvision(side: int) -> dict[str, Peer]:
         "RandomGrayscale": Peer(lambda a: v2.RandomGrayscale(a["p"])),
         "RandomHorizontalFlip": Peer(lambda a: v2.RandomHorizontalFlip(a["p"])),
         "RandomJPEG": Peer(lambda a: at(a, v2.JPEG(tuple(round(q) for q in a["jpeg_quality"]))), "libjpeg"),
+        "RandomHue": Peer(lambda a: at(a, v2.ColorJitter(hue=a["hue"]))),
+        "RandomInvert": Peer(lambda a: v2.RandomInvert(a["p"])),
         "RandomPerspective": Peer(
             lambda a: v2.RandomPerspective(a["distortion_scale"], a["p"], bilinear), "bilinear", perspective
         ),
+        "RandomPhotometricDistort": Peer(lambda a: v2.RandomPhotometricDistort(), comparable=False),
+        "RandomPosterize": Peer(lambda a: v2.RandomPosterize(round(sum(a["bits"]) / 2), a["p"]), "4 or 5 bits"),
         "RandomResizedCrop": Peer(
             lambda a: v2.RandomResizedCrop(a["size"], **given(a, "scale", "ratio"), antialias=True),
             "bilinear, antialias",
@@ -138,6 +153,7 @@ def torchvision(side: int) -> dict[str, Peer]:
             "whole pixels",
             comparable=False,
         ),
+        "RandomSolarize": Peer(solarize),
         "RandomVerticalFlip": Peer(lambda a: v2.RandomVerticalFlip(a["p"])),
         "PadTo": Peer(lambda a: v2.Pad((0, 0, a["size"][1] - side, a["size"][0] - side))),
         "RandomZoomOut": Peer(
@@ -212,6 +228,17 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomCoarseDropout": Peer(
             lambda a: A.CoarseDropout(a["num_holes_range"], a["hole_height_range"], a["hole_width_range"], **p(a)),
             shown=lambda a, row: lambda image: holes(image, row),
+        "RandomAutoContrast": Peer(lambda a: A.AutoContrast(method="pil", **p(a))),
+        "RandomBrightness": Peer(
+            lambda a: A.RandomBrightnessContrast([x - 1 for x in a["brightness"]], (0.0, 0.0), **p(a)), "adds"
+        ),
+        "RandomChannelDropout": Peer(lambda a: A.ChannelDropout(**p(a)), comparable=False),
+        "RandomChannelShuffle": Peer(
+            lambda a: A.ChannelShuffle(**p(a)), shown=lambda a, row: lambda image: image[..., row["channels"].numpy()]
+        ),
+        "RandomClahe": Peer(lambda a: A.CLAHE(a["clip_limit"], **p(a)), "on the lightness alone", comparable=False),
+        "RandomContrast": Peer(
+            lambda a: A.RandomBrightnessContrast((0.0, 0.0), [x - 1 for x in a["contrast"]], **p(a)), "multiplies"
         ),
         "RandomCrop": Peer(
             lambda a: A.RandomCrop(*a["size"]), shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])
@@ -235,6 +262,7 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
             shown=lambda a, row: lambda image: hole(image, *erased(row)),
         ),
         "RandomFog": Peer(lambda a: A.RandomFog(**p(a)), "discs of haze", comparable=False),
+        "RandomGamma": Peer(lambda a: A.RandomGamma([100 * x for x in a["gamma"]], **p(a))),
         "RandomGaussianBlur": Peer(lambda a: A.GaussianBlur(a["kernel_size"], a["sigma"], **p(a)), "reflect"),
         "RandomGaussianIllumination": illumination("gaussian"),
         "RandomGaussianNoise": Peer(lambda a: A.GaussNoise((a["std"], a["std"]), **p(a)), "clipped", comparable=False),
@@ -260,6 +288,8 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomLinearCornerIllumination": illumination("corner"),
         "RandomLinearIllumination": illumination("linear"),
         "RandomISONoise": Peer(lambda a: A.ISONoise(a["color_shift"], a["intensity"], **p(a)), comparable=False),
+        "RandomHue": Peer(lambda a: A.ColorJitter((1, 1), (1, 1), (1, 1), a["hue"], **p(a))),
+        "RandomInvert": Peer(lambda a: A.InvertImg(**p(a))),
         # the corners move by |N(0, s)| of a side there, by U(0, d / 2) here: s gives the same mean
         "RandomPerspective": Peer(
             lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)), "bilinear", comparable=False
@@ -290,6 +320,14 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomThinPlateSpline": Peer(
             lambda a: A.ThinPlateSpline((a["scale"], a["scale"]), **p(a)), "bilinear", comparable=False
         ),
+        "RandomPosterize": Peer(lambda a: A.Posterize(tuple(a["bits"]), **p(a))),
+        "RandomRGBShift": Peer(
+            lambda a: A.RGBShift(*([x * white for x in pair(a[f"{c}_shift_limit"])] for c in "rgb"), **p(a))
+        ),
+        "RandomResizedCrop": Peer(lambda a: A.RandomResizedCrop(a["size"], **given(a, "scale", "ratio")), "bilinear"),
+        # an angle turns counter-clockwise in both
+        "RandomRotation": Peer(lambda a: A.Rotate(pair(a["degrees"]), **p(a)), "bilinear"),
+        "RandomSolarize": Peer(lambda a: A.Solarize(a["thresholds"], **p(a))),
         "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
         # zooms a fixed step apart there, a fixed number of them here: as many on average
         "RandomZoomBlur": Peer(

@@ -54,6 +54,7 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
     resized = {"size": (crop, crop), "align_corners": False}
     return {
         "CenterCrop": ({"size": (crop, crop)}, {}),
+        "ColorJiggle": (jitter, {**factors, "order": (0, 1, 2, 3)}),
         "ColorJitter": (jitter, {**factors, "order": (0, 1, 2, 3)}),
         "ColorJitter[order]": ({**jitter, "order": (0, 1, 2, 3)}, factors),
         "Denormalize": (channels, {}),
@@ -68,6 +69,11 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
             {"num_holes_range": (1, 8), "hole_height_range": (0.1, 0.2), "hole_width_range": (0.1, 0.2), "p": 0.5},
             {},
         ),
+        "RandomAutoContrast": ({"p": 0.5}, {}),
+        "RandomChannelDropout": ({"p": 0.5}, {}),
+        "RandomChannelShuffle": ({"p": 0.5}, {}),
+        "RandomClahe": ({"clip_limit": (1.0, 4.0), "p": 0.5}, {"clip_limit": (4.0, 4.0)}),
+        "RandomContrast": ({"contrast": (0.8, 1.2), "p": 0.5}, {"contrast": (1.1, 1.1)}),
         "RandomCrop": ({"size": (crop, crop)}, {}),
         "RandomDefocus": (
             {"radius": (3, 10), "alias_blur": (0.1, 0.5), "p": 0.5},
@@ -88,6 +94,7 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
             {"center_x": span(-0.3, 0.3), "center_y": span(-0.3, 0.3), "gamma": span(0.9, 1.5), "p": 0.5},
             {"center_x": span(0.1, 0.1), "center_y": span(-0.2, -0.2), "gamma": span(1.2, 1.2)},
         ),
+        "RandomGamma": ({"gamma": (0.7, 1.5), "p": 0.5}, {"gamma": (1.3, 1.3)}),
         "RandomGaussianBlur": ({"kernel_size": (5, 5), "sigma": (0.1, 2.0), "p": 0.5}, {"sigma": (1.5, 1.5)}),
         "RandomGaussianIllumination": ({"p": 0.5}, {}),
         "RandomGaussianNoise": ({"std": 0.1, "p": 0.5}, {}),
@@ -110,6 +117,16 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomPlasmaContrast": ({"p": 0.5}, {}),
         "RandomPlasmaShadow": ({"p": 0.5}, {}),
         "RandomRain": ({**drops, "p": 0.5}, {}),
+        "RandomHue": ({"hue": (-0.1, 0.1), "p": 0.5}, {"hue": (0.05, 0.05)}),
+        "RandomInvert": ({"p": 0.5}, {}),
+        "RandomPerspective": ({"distortion_scale": 0.5, "p": 0.5}, {}),
+        "RandomPhotometricDistort": ({"p": 1.0}, {}),
+        "RandomPlanckianJitter": ({"p": 0.5}, {"select_from": [5]}),
+        "RandomPosterize": ({"bits": (3, 6), "p": 0.5}, {"bits": (4, 4)}),
+        "RandomRGBShift": (
+            {"r_shift_limit": 0.1, "g_shift_limit": 0.1, "b_shift_limit": 0.1, "p": 0.5},
+            {"r_shift_limit": (0.1, 0.1), "g_shift_limit": (-0.05, -0.05), "b_shift_limit": (0.0, 0.0)},
+        ),
         "RandomResizedCrop": (
             {"size": (crop, crop), "align_corners": False},
             {"scale": (1.0, 1.0), "ratio": (1.0, 1.0)},
@@ -123,6 +140,8 @@ def table(side: int) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         "RandomSaltAndPepperNoise": ({"amount": (0.01, 0.06), "salt_vs_pepper": (0.4, 0.6), "p": 0.5}, {}),
         "RandomShotNoise": ({"scale": (12.0, 60.0), "p": 0.5}, {"scale": (30.0, 30.0)}),
         "RandomThinPlateSpline": ({"scale": 0.2, "p": 0.5}, {}),
+        "RandomSaturation": ({"saturation": (0.8, 1.2), "p": 0.5}, {"saturation": (1.2, 1.2)}),
+        "RandomSolarize": ({"thresholds": (0.5, 0.5), "additions": (0.0, 0.0), "p": 0.5}, {}),
         "RandomVerticalFlip": ({"p": 0.5}, {}),
         "RandomZoomBlur": ({"max_factor": (1.0, 1.31), "steps": 11, "p": 0.5}, {"max_factor": (1.2, 1.2)}),
         "RandomRotation90": ({"times": (0, 3), "p": 0.5}, {"times": (1, 1)}),
