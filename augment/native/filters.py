@@ -69,7 +69,7 @@ def box_blur(
 
 
 def _median_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, out: Out = None) -> Tensor:
-    return median.median_blur(image, ky, kx)
+    return median.median_blur(image, ky, kx, out)
 
 
 _median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True)
