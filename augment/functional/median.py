@@ -147,11 +147,7 @@ def run(steps: list[tuple[int, Step]], inputs: list[Tensor], out: Tensor | None 
     for number, step in steps:
         n = width - step.lost
         one, other = (images[image][..., at : at + n] for image, at in (step.one, step.other))
-        result = (
-            step.compare(one, other, out=out)
-            if out is not None and number == steps[-1][0]
-            else step.compare(one, other)
-        )
+        result = step.compare(one, other, out=out if number == steps[-1][0] else None)
         images[number] = result
         for image in step.dead:
             del images[image]

@@ -110,7 +110,7 @@ def sharpen(
 
 
 def _filter2d_row(image: Tensor, weights: Tensor, numbers: Rows, border: str, out: Out = None) -> Tensor:
-    return filters.filter2d(image, weights if weights.requires_grad else numbers, border)
+    return filters.filter2d(image, weights if weights.requires_grad and out is None else numbers, border, out)
 
 
 def _is_middle_tap(image: Tensor, weights: Tensor, numbers: list[Rows], border: str) -> list[bool]:
