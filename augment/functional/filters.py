@@ -41,9 +41,9 @@ def separable_filter(
     return weighted_sum([along_x[..., k : k + h, :] for k in range(len(taps_y))], taps_y)
 
 
-def weighted_sum(parts: Sequence[Tensor], weights: Taps) -> Tensor:
-    """Add up parts, each times its weight."""
-    total = parts[0] * weights[0]
+def weighted_sum(parts: Sequence[Tensor], weights: Taps, out: Tensor | None = None) -> Tensor:
+    """Add up parts, each times its weight, in ``out`` where there is one."""
+    total = torch.mul(parts[0], weights[0], out=out)
     for part, weight in zip(parts[1:], weights[1:], strict=True):
         total = torch.addcmul(total, part, weight) if isinstance(weight, Tensor) else total.add_(part, alpha=weight)
     return total
@@ -108,6 +108,7 @@ def filter2d(
     image: Tensor,  # (C, H, W), floating
     taps: Sequence[Sequence[float]] | Tensor,  # (K, K), K odd
     border: str,
+    out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (C, H, W)
     """Correlate with a square kernel; numbers that are zero cost nothing."""
     h, w = image.shape[-2:]
@@ -115,7 +116,7 @@ def filter2d(
     padded = F.pad(image, [reach] * 4, mode=border)
     places = [(y, x) for y in range(len(taps)) for x in range(len(taps)) if isinstance(taps, Tensor) or taps[y][x]]
     weights: Any = [taps[y][x] for y, x in places]
-    return weighted_sum([padded[..., y : y + h, x : x + w] for y, x in places], weights)
+    return weighted_sum([padded[..., y : y + h, x : x + w] for y, x in places], weights, out)
 
 
 def filter2d_batch(

@@ -1,107 +1,154 @@
 """The median of a window, by comparing whole images that are shifted against each other."""
 
+import functools
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-
-class Plane:
-    """An image that is computed when it is first asked for, so that only the comparisons that matter are made."""
-
-    def __init__(self, compute: Callable[[], Tensor]) -> None:
-        self.compute: Callable[[], Tensor] | None = compute
-        self.image: Tensor | None = None
-
-    def __call__(self) -> Tensor:
-        """Give the image."""
-        if self.image is None:
-            assert self.compute is not None
-            self.image, self.compute = self.compute(), None
-        return self.image
+STRIP = 2**19  # bytes of an image that are worked on at a time, so that what is compared stays in the cache
 
 
-Planes = Sequence[Plane]
+class Place(NamedTuple):
+    """An image of a network, seen from some column on."""
+
+    image: int
+    column: int
 
 
-def lower(a: Plane, b: Plane) -> Plane:
-    """Take the smaller of two values in every place."""
-    return Plane(lambda: torch.minimum(a(), b()))
+class Step(NamedTuple):
+    """A comparison: its result has the ``lost`` last columns less, and images in ``dead`` are not needed any more."""
+
+    compare: Callable[..., Tensor]
+    one: Place
+    other: Place
+    lost: int
+    dead: tuple[int, ...]
 
 
-def upper(a: Plane, b: Plane) -> Plane:
-    """Take the larger of two values in every place."""
-    return Plane(lambda: torch.maximum(a(), b()))
+class Network:
+    """Comparisons of images, numbered in the order in which they come to be; the first are the inputs."""
+
+    def __init__(self, inputs: int) -> None:
+        self.steps: list[Step | None] = [None] * inputs
+
+    def lost(self, place: Place) -> int:
+        """Give how many columns less there are from a place on."""
+        step = self.steps[place.image]
+        return place.column + (0 if step is None else step.lost)
+
+    def compare(self, how: Callable[..., Tensor], one: Place, other: Place) -> Place:
+        """Add a comparison."""
+        self.steps.append(Step(how, one, other, max(self.lost(one), self.lost(other)), ()))
+        return Place(len(self.steps) - 1, 0)
+
+    def both(self, one: Place, other: Place) -> list[Place]:
+        """Sort two values."""
+        return [self.compare(torch.minimum, one, other), self.compare(torch.maximum, one, other)]
+
+    def merge(self, a: Sequence[Place], b: Sequence[Place]) -> list[Place]:
+        """Merge two sorted sequences (K. E. Batcher, "Sorting networks and their applications", AFIPS 1968)."""
+        if not a or not b:
+            return [*a, *b]
+        if len(a) == len(b) == 1:
+            return self.both(a[0], b[0])
+        evens, odds = self.merge(a[::2], b[::2]), self.merge(a[1::2], b[1::2])
+        merged = [evens[0]]
+        for one, other in zip(odds, evens[1:], strict=False):
+            merged += self.both(one, other)
+        return merged + (odds[-1:] if len(odds) == len(evens) else evens[len(odds) + 1 :])
+
+    def sort(self, values: Sequence[Place]) -> list[Place]:
+        """Sort by merging halves."""
+        middle = len(values) // 2
+        return self.merge(self.sort(values[:middle]), self.sort(values[middle:])) if middle else list(values)
+
+    def windows(self, column: Sequence[Place], n: int) -> tuple[list[Place], list[Place]]:
+        """Give the values of every n neighbouring columns as two sorted parts, from those of half as many columns."""
+        if n == 1:
+            return list(column), []
+        half = self.merge(*self.windows(column, n // 2))
+        pair = half, [Place(image, at + n // 2) for image, at in half]
+        return (self.merge(*pair), [Place(image, at + n - 1) for image, at in column]) if n % 2 else pair
+
+    def select(self, a: Sequence[Place], b: Sequence[Place], rank: int) -> Place:
+        """Give the value of a rank from 0 among two sorted sequences.
+
+        If i of the rank + 1 smallest values are in one, the rest is in the other, and the largest of both is at least
+        the value that is looked for; it is the least of these over all i.
+        """
+        found = []
+        for i in range(max(0, rank + 1 - len(b)), min(len(a), rank + 1) + 1):
+            j = rank + 1 - i
+            found.append(self.compare(torch.maximum, a[i - 1], b[j - 1]) if i and j else a[i - 1] if i else b[j - 1])
+        return functools.reduce(lambda least, other: self.compare(torch.minimum, least, other), found)
+
+    def middle(self, a: Place, b: Place, c: Place) -> Place:
+        """Give the median of three values."""
+        low, high = self.both(a, b)
+        return self.compare(torch.maximum, low, self.compare(torch.minimum, high, c))
+
+    def middle_of_nine(self, column: Sequence[Place]) -> Place:
+        """Give the median of three columns of three: that of the largest low, the median middle and the least high."""
+        lows, middles, highs = ([Place(image, at + x) for x in range(3)] for image, at in column)
+        low = self.compare(torch.maximum, self.compare(torch.maximum, lows[0], lows[1]), lows[2])
+        high = self.compare(torch.minimum, self.compare(torch.minimum, highs[0], highs[1]), highs[2])
+        return self.middle(low, self.middle(*middles), high)
+
+    def needed(self, result: Place) -> list[tuple[int, Step]]:
+        """Give the steps that a result needs, with what each of them needs last."""
+        alive, kept = {result.image}, []
+        for number in range(result.image, -1, -1):
+            step = self.steps[number]
+            if step is not None and number in alive:
+                parts = {step.one.image, step.other.image}
+                kept.append((number, step._replace(dead=tuple(parts - alive))))
+                alive |= parts
+        return kept[::-1]
 
 
-def merge(a: Planes, b: Planes) -> list[Plane]:
-    """Merge two sorted sequences (K. E. Batcher, "Sorting networks and their applications", AFIPS 1968)."""
-    if not a or not b:
-        return [*a, *b]
-    if len(a) == len(b) == 1:
-        return [lower(a[0], b[0]), upper(a[0], b[0])]
-    evens, odds = merge(a[::2], b[::2]), merge(a[1::2], b[1::2])
-    merged = [evens[0]]
-    for one, other in zip(odds, evens[1:], strict=False):
-        merged += [lower(one, other), upper(one, other)]
-    return merged + (odds[len(evens) - 1 :] if len(odds) == len(evens) else evens[len(odds) + 1 :])
-
-
-def ordered(planes: Planes) -> list[Plane]:
-    """Sort by merging halves."""
-    if len(planes) < 2:
-        return list(planes)
-    middle = len(planes) // 2
-    return merge(ordered(planes[:middle]), ordered(planes[middle:]))
-
-
-def shifted(planes: Planes, by: int) -> list[Plane]:
-    """Look ``by`` columns further right."""
-    return [Plane(lambda plane=plane: plane()[..., by:]) for plane in planes]
-
-
-def cropped(planes: Planes, width: int) -> list[Plane]:
-    """Keep the first columns."""
-    return [Plane(lambda plane=plane: plane()[..., :width]) for plane in planes]
-
-
-def windows(column: Planes, n: int, width: int) -> tuple[list[Plane], list[Plane]]:
-    """Give the sorted values of every n neighbouring columns as two sorted parts that are still to be merged.
-
-    Args:
-        column: the sorted values of every column.
-        n: how many columns make a window.
-        width: how many columns there are.
-    """
-    if n == 1:
-        return list(column), []
-    half = merge(*windows(column, n // 2, width))
-    room = width - n + 1
-    pair = cropped(half, room), cropped(shifted(half, n // 2), room)
-    return (merge(*pair), cropped(shifted(column, n - 1), room)) if n % 2 else pair
-
-
-def select(a: Planes, b: Planes, rank: int) -> Plane:
-    """Give the value of a rank (from 0) among two sorted sequences: the least of the largest of i and rank + 1 - i."""
-    found = []
-    for i in range(max(0, rank + 1 - len(b)), min(len(a), rank + 1) + 1):
-        j = rank + 1 - i
-        found.append(upper(a[i - 1], b[j - 1]) if i and j else a[i - 1] if i else b[j - 1])
-    least = found[0]
-    for other in found[1:]:
-        least = lower(least, other)
-    return least
+@functools.lru_cache
+def median_steps(height: int, width: int) -> list[tuple[int, Step]]:
+    """Give the comparisons that lead from the rows of a window to its median: sorted columns, then merged ones."""
+    network = Network(height)
+    column = network.sort([Place(y, 0) for y in range(height)])
+    if height == width == 3:
+        return network.needed(network.middle_of_nine(column))
+    return network.needed(network.select(*network.windows(column, width), height * width // 2))
 
 
 def median_blur(
     image: Tensor,  # (..., C, H, W), any dtype
     height: int,
     width: int,
+    out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (..., C, H, W)
     """Take the median of a window of odd size, the image mirrored about the centres of its edge pixels."""
-    h, w = image.shape[-2:]
+    h = image.shape[-2]
+    steps = median_steps(height, width)
+    if not steps:
+        return image
     padded = F.pad(image, [width // 2] * 2 + [height // 2] * 2, mode="reflect")
-    rows = [Plane(lambda y=y: padded[..., y : y + h, :]) for y in range(height)]
-    parts = windows(ordered(rows), width, w + width - 1)
-    return select(*parts, height * width // 2)()
+    if out is None:
+        return run(steps, [padded[..., y : y + h, :] for y in range(height)])
+    strip = max(1, STRIP * h // (image.numel() * image.element_size()))
+    for top in range(0, h, strip):
+        n = min(strip, h - top)
+        run(steps, [padded[..., top + y : top + y + n, :] for y in range(height)], out[..., top : top + n, :])
+    return out
+
+
+def run(steps: list[tuple[int, Step]], inputs: list[Tensor], out: Tensor | None = None) -> Tensor:
+    """Make the comparisons, the last of them into ``out``."""
+    images: dict[int, Tensor] = dict(enumerate(inputs))
+    width, result = inputs[0].shape[-1], inputs[0]
+    for number, step in steps:
+        n = width - step.lost
+        one, other = (images[image][..., at : at + n] for image, at in (step.one, step.other))
+        result = step.compare(one, other, out=out if number == steps[-1][0] else None)
+        images[number] = result
+        for image in step.dead:
+            del images[image]
+    return result

@@ -69,7 +69,7 @@ def box_blur(
 
 
 def _median_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, out: Out = None) -> Tensor:
-    return median.median_blur(image, ky, kx)
+    return median.median_blur(image, ky, kx, out)
 
 
 _median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True)
@@ -110,7 +110,7 @@ def sharpen(
 
 
 def _filter2d_row(image: Tensor, weights: Tensor, numbers: Rows, border: str, out: Out = None) -> Tensor:
-    return filters.filter2d(image, weights if weights.requires_grad else numbers, border)
+    return filters.filter2d(image, weights if weights.requires_grad and out is None else numbers, border, out)
 
 
 def _is_middle_tap(image: Tensor, weights: Tensor, numbers: list[Rows], border: str) -> list[bool]:
