@@ -54,8 +54,8 @@ class Intensity(Augmentation, kind=True):
         if output.shape != image.shape:
             name, expected = type(self).__name__, tuple(image.shape)
             raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
-        output = store(output, self.output_dtype(image.dtype), unit=True)
-        return self.select(gate, output, image if output.dtype == image.dtype else work.to(output.dtype))
+        # rows are chosen before they become bytes, of which the compiler's select is slow; closed ones come back exact
+        return store(self.select(gate, output, work), self.output_dtype(image.dtype), unit=True)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """Give the dtype that comes out for the input's."""
