@@ -63,7 +63,6 @@ ARGUMENTS = {
     "RandomPlasmaShadow": {"shade_intensity": (-0.5, -0.4), "shade_quantity": (0.5, 0.6)},
     "RandomRain": {"drop_height": (10, 20), "drop_width": (-7, 7)},
     "RandomHue": {"hue": (0.2, 0.5)},
-    "RandomPerspective": {"distortion_scale": 0.6},
     "RandomPhotometricDistort": {"p_step": 0.8},
     "RandomPosterize": {"bits": (2, 3)},
     "RandomResizedCrop": {"size": (224, 224), "scale": (0.2, 0.6)},

@@ -251,8 +251,10 @@ def test_rain_is_the_same_in_the_graph_of_other_devices() -> None:
     count, heights, widths, start = (
         params[f"{key}_factor"] for key in ("number_of_drops", "drop_height", "drop_width", "coordinates")
     )
-    pixels = weather.drop_pixels(start, heights.unsqueeze(1), widths.unsqueeze(1), 9, 20, 30)
-    output = native.rain(torch.zeros(4, 1, 20, 30), count, heights, widths, start, 9)
+    heights, widths = heights.unsqueeze(1), widths.unsqueeze(1)
+    pixels = weather.drop_starts(start, heights, widths, 20, 30).unsqueeze(2)
+    pixels = pixels + weather.drop_steps(heights, widths, 9, 30).unsqueeze(1)
+    output = native.rain(torch.zeros(4, 1, 20, 30), count, heights.flatten(), widths.flatten(), start, 9)
     for row, places, n in zip(output, pixels, count, strict=True):
         assert row.flatten().nonzero().flatten().tolist() == places[:n].unique().tolist()
 

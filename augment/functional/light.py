@@ -3,18 +3,22 @@
 import torch
 from torch import Tensor
 
+from .resample import pixel_grid
+
 TOP_DOWN, BOTTOM_UP, LEFT_RIGHT, RIGHT_LEFT = range(4)
 
 
-def _ramps(n: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Give n values that rise from 0 to 1, and n that fall from 1 to 0."""
-    options = {"device": like.device, "dtype": like.dtype}
-    return torch.linspace(0, 1, n, **options), torch.linspace(1, 0, n, **options)
-
-
-def _outer_sum(along_y: Tensor, along_x: Tensor) -> Tensor:
-    """Add (B, h) and (B, w) to (B, 1, h, w)."""
-    return (along_y.unsqueeze(2) + along_x.unsqueeze(1)).unsqueeze(1)
+def _plane(
+    start: Tensor,  # (B,), the value of the top left pixel
+    rise_y: Tensor,  # (B,), from the first row to the last
+    rise_x: Tensor,
+    h: int,
+    w: int,
+) -> Tensor:  # (B, 1, h, w)
+    """Rise linearly along y and x; two numbers a row and one sum a pixel, where a table of ramps would be read."""
+    x, y = pixel_grid(h, w, start)
+    start, slope_y, slope_x = (n.view(-1, 1, 1) for n in (start, rise_y / max(h - 1, 1), rise_x / max(w - 1, 1)))
+    return ((start + slope_y * y) + slope_x * x).unsqueeze(1)
 
 
 def linear_gradient(
@@ -24,12 +28,10 @@ def linear_gradient(
     w: int,
 ) -> Tensor:  # (B, 1, h, w)
     """Rise from 0 at one side of the image to ``height`` at the other."""
-    direction, height = direction.unsqueeze(1), height.unsqueeze(1)
-    along = []
-    for n, rising, falling in ((h, TOP_DOWN, BOTTOM_UP), (w, LEFT_RIGHT, RIGHT_LEFT)):
-        up, down = _ramps(n, height)
-        along.append(height * torch.where(direction == rising, up, torch.where(direction == falling, down, 0.0)))
-    return _outer_sum(*along)
+    up, left = direction == BOTTOM_UP, direction == RIGHT_LEFT
+    rise_y = torch.where(up, -height, torch.where(direction == TOP_DOWN, height, 0.0))
+    rise_x = torch.where(left, -height, torch.where(direction == LEFT_RIGHT, height, 0.0))
+    return _plane(torch.where(up | left, height, 0.0), rise_y, rise_x, h, w)
 
 
 def corner_gradient(
@@ -39,13 +41,11 @@ def corner_gradient(
     w: int,
 ) -> Tensor:  # (B, 1, h, w)
     """Rise linearly from 0 at one corner of the image to ``height`` at the opposite one."""
-    corner, height = corner.unsqueeze(1), height.unsqueeze(1)
     share = 0.5 if h > 1 and w > 1 else 1.0  # an axis of one pixel has no ramp
-    along = []
-    for n, rises in ((h, corner < 2), (w, (corner == 0) | (corner == 2))):
-        up, down = _ramps(n, height)
-        along.append(height * (share * torch.where(rises, up, down) if n > 1 else torch.zeros_like(up)))
-    return _outer_sum(*along)
+    rise_y = torch.where(corner < 2, height, -height) * (share if h > 1 else 0.0)
+    rise_x = torch.where((corner == 0) | (corner == 2), height, -height) * (share if w > 1 else 0.0)
+    start = -torch.where(rise_y * height < 0, rise_y, 0.0) - torch.where(rise_x * height < 0, rise_x, 0.0)
+    return _plane(start, rise_y, rise_x, h, w)
 
 
 def gaussian_gradient(

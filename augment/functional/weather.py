@@ -10,25 +10,34 @@ FOG_AMOUNT = (0.0, 1.5, 2.0, 2.5, 2.5, 3.0)
 FOG_DECAY = (2.0, 2.0, 2.0, 1.7, 1.5, 1.4)
 
 
-def drop_pixels(
-    start: Tensor,  # (..., D, 2), y and x as fractions of the places where a drop fits
+def drop_starts(
+    fractions: Tensor,  # (..., D, 2), y and x of the places where a drop fits
+    heights: Tensor,  # (..., 1), int64, pixels
+    widths: Tensor,  # (..., 1), int64, pixels, negative for a drop to the left
+    h: int,
+    w: int,
+) -> Tensor:  # (..., D), int64, y * w + x
+    """Give the highest pixels of straight drops."""
+    reach_y, reach_x = heights - 1, (widths.abs() - 1).clamp(min=0)
+    y, x = (
+        torch.minimum((u * places).long(), places - 1)
+        for u, places in zip(fractions.unbind(-1), (h - reach_y, w - reach_x), strict=True)
+    )
+    return y * w + x + torch.where(widths < 0, reach_x, 0)
+
+
+def drop_steps(
     heights: Tensor,  # (..., 1), int64, pixels
     widths: Tensor,  # (..., 1), int64, pixels, negative for a drop to the left
     longest: int,
-    h: int,
     w: int,
-) -> Tensor:  # (..., D, longest), int64, y * w + x
-    """List the pixels of straight drops, the last one of each as often as is needed to fill up."""
+) -> Tensor:  # (..., longest), int64
+    """Give how far from its first the pixels of a drop lie, the last one as often as is needed to fill up."""
     reach_y, reach_x = heights - 1, (widths.abs() - 1).clamp(min=0)
     steps = torch.maximum(reach_y, reach_x)
     step = torch.minimum(torch.arange(longest, device=steps.device), steps)
     along_y, along_x = (step * reach // steps.clamp(min=1) for reach in (reach_y, reach_x))
-    y, x = (
-        torch.minimum((u * places).long(), places - 1)
-        for u, places in zip(start.unbind(-1), (h - reach_y, w - reach_x), strict=True)
-    )
-    first = y * w + x + torch.where(widths < 0, reach_x, 0)
-    return first.unsqueeze(-1) + (along_y * w + along_x * widths.sign()).unsqueeze(-2)
+    return along_y * w + along_x * widths.sign()
 
 
 def snow(

@@ -7,26 +7,19 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 from .channels import fill_channels, take_channels
 from .colour import colour_jitter, photometric_distort
 from .compression import downscale, jpeg
-from .dropout import fill_rectangles
-from .colour import colour_jitter
 from .dropout import fill_grid, fill_rectangles
 from .field import displace, follow_field, smooth_field
 from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
-from .noise import salt_and_pepper
+from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 from .weather import rain
 
 __all__ = [
-    "box_blur",
-from .geometry import identity_rows, permute, warp_homography
-from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
-from .tone import equalize
-
-__all__ = [
     "add_noise",
+    "box_blur",
     "colour_jitter",
     "defocus",
     "displace",

@@ -1,5 +1,7 @@
 """Rain."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -12,12 +14,33 @@ def _drop_value(image: Tensor) -> float:
     return weather.RAIN if image.is_floating_point() else round(weather.RAIN * 255)
 
 
-def _rain_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = None) -> Tensor:
-    count, height, width = map(int, numbers)
-    start = params.detach()[3 : 3 + 2 * count].unflatten(0, (count, 2))
-    sizes = torch.tensor([[height], [width]], device=image.device)
-    h, w = image.shape[1:]
-    pixels = weather.drop_pixels(start, sizes[0], sizes[1], max(height, abs(width)), h, w).flatten()
+class Drops(NamedTuple):
+    """What a row's parameters say.
+
+    Attributes:
+        number: how many drops there are.
+        starts: their first pixels.
+        steps: how far from them their other pixels lie.
+    """
+
+    number: int
+    starts: Tensor
+    steps: Tensor
+
+
+def _read_drops(image: Tensor, params: Tensor) -> list[Drops]:
+    h, w = image.shape[-2:]
+    counts, heights, widths = params[:, :3].long().unsqueeze(2).unbind(1)
+    fractions = params[:, 3:].reshape(len(params), params.shape[1] // 2 - 1, 2)
+    lengths = torch.maximum(heights, widths.abs()).flatten().tolist()
+    starts = weather.drop_starts(fractions, heights, widths, h, w)
+    steps = weather.drop_steps(heights, widths, max(lengths, default=1), w)
+    rows = zip(counts.flatten().tolist(), lengths, starts, steps, strict=True)
+    return [Drops(count, start[:count], step[:length]) for count, length, start, step in rows]
+
+
+def _rain_row(image: Tensor, params: Tensor, drops: Drops, out: Out = None) -> Tensor:
+    pixels = (drops.starts.unsqueeze(1) + drops.steps).flatten()
     if out is None:
         return image.flatten(1).index_fill(1, pixels, _drop_value(image)).view(image.shape)
     out.copy_(image).view(len(image), -1).index_fill_(1, pixels, _drop_value(image))
@@ -28,9 +51,9 @@ _rain = rowwise(
     "rain",
     "",
     _rain_row,
-    lambda image, params, numbers: [row[0] < 1 for row in numbers],
+    lambda image, params, rows: [drops.number < 1 for drops in rows],
     raw=True,
-    read=lambda image, params: params[:, :3].tolist(),
+    read=_read_drops,
 )
 
 
@@ -47,7 +70,9 @@ def rain(
         sizes = torch.stack([count, heights, widths], 1).to(start.dtype)
         return _rain(image, torch.cat([sizes, start.flatten(1)], 1))
     h, w = image.shape[-2:]
-    pixels = weather.drop_pixels(start, heights.unsqueeze(1), widths.unsqueeze(1), longest, h, w)
+    heights, widths = heights.unsqueeze(1), widths.unsqueeze(1)
+    starts, steps = weather.drop_starts(start, heights, widths, h, w), weather.drop_steps(heights, widths, longest, w)
+    pixels = starts.unsqueeze(2) + steps.unsqueeze(1)
     drawn = torch.arange(start.shape[1], device=start.device) < count.unsqueeze(1)
     pixels = torch.where(drawn.unsqueeze(2), pixels, h * w)  # a place behind the image
     wet = torch.zeros((len(image), h * w + 1), dtype=torch.bool, device=image.device)
