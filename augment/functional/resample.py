@@ -211,7 +211,7 @@ def taps(
     ):
         part, missing = slice(max(f, 0), min(t, size - 1) + 1), (max(-f, 0), max(t - (size - 1), 0))
         into = slice(start, start + count)
-        taps.append(Taps(b[into], a[into], s[into], part, missing, into, n))
+        taps.append(Taps(b[into], a[into], s[into], part, missing, into, position.shape[1]))
     return taps
 
 

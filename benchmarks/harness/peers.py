@@ -228,10 +228,8 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomCoarseDropout": Peer(
             lambda a: A.CoarseDropout(a["num_holes_range"], a["hole_height_range"], a["hole_width_range"], **p(a)),
             shown=lambda a, row: lambda image: holes(image, row),
-        "RandomAutoContrast": Peer(lambda a: A.AutoContrast(method="pil", **p(a))),
-        "RandomBrightness": Peer(
-            lambda a: A.RandomBrightnessContrast([x - 1 for x in a["brightness"]], (0.0, 0.0), **p(a)), "adds"
         ),
+        "RandomAutoContrast": Peer(lambda a: A.AutoContrast(method="pil", **p(a))),
         "RandomChannelDropout": Peer(lambda a: A.ChannelDropout(**p(a)), comparable=False),
         "RandomChannelShuffle": Peer(
             lambda a: A.ChannelShuffle(**p(a)), shown=lambda a, row: lambda image: image[..., row["channels"].numpy()]
@@ -324,9 +322,6 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomRGBShift": Peer(
             lambda a: A.RGBShift(*([x * white for x in pair(a[f"{c}_shift_limit"])] for c in "rgb"), **p(a))
         ),
-        "RandomResizedCrop": Peer(lambda a: A.RandomResizedCrop(a["size"], **given(a, "scale", "ratio")), "bilinear"),
-        # an angle turns counter-clockwise in both
-        "RandomRotation": Peer(lambda a: A.Rotate(pair(a["degrees"]), **p(a)), "bilinear"),
         "RandomSolarize": Peer(lambda a: A.Solarize(a["thresholds"], **p(a))),
         "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
         # zooms a fixed step apart there, a fixed number of them here: as many on average
@@ -340,7 +335,6 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
             lambda a: A.Affine(translate_percent={"x": a["translate_x"], "y": a["translate_y"]}, **p(a)), "bilinear"
         ),
         "RandomTranspose": Peer(lambda a: A.Transpose(**p(a))),
-        "RandomVerticalFlip": Peer(lambda a: A.VerticalFlip(**p(a))),
         "PadTo": Peer(lambda a: A.PadIfNeeded(*a["size"], position="top_left")),
         "SmallestMaxSize": Peer(lambda a: A.SmallestMaxSize(a["max_size"]), "bilinear"),
         "Resize": Peer(lambda a: A.Resize(*a["size"]), "bilinear"),
