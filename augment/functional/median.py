@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-STRIP = 2**19  # bytes of an image that are worked on at a time, so that what is compared stays in the cache
+STRIP = 2**20  # bytes of an image that are worked on at a time, so that what is compared stays in the cache
 
 
 class Place(NamedTuple):
@@ -146,7 +146,11 @@ def run(steps: list[tuple[int, Step]], inputs: list[Tensor], out: Tensor | None 
     width, result = inputs[0].shape[-1], inputs[0]
     for number, step in steps:
         n = width - step.lost
-        one, other = (images[image][..., at : at + n] for image, at in (step.one, step.other))
+        one, other = images[step.one.image], images[step.other.image]
+        if step.one.column or one.shape[-1] != n:
+            one = one.narrow(-1, step.one.column, n)
+        if step.other.column or other.shape[-1] != n:
+            other = other.narrow(-1, step.other.column, n)
         result = step.compare(one, other, out=out if number == steps[-1][0] else None)
         images[number] = result
         for image in step.dead:
