@@ -55,7 +55,9 @@ class Intensity(Augmentation, kind=True):
             name, expected = type(self).__name__, tuple(image.shape)
             raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
         # rows are chosen before they become bytes, of which the compiler's select is slow; closed ones come back exact
-        return store(self.select(gate, output, work), self.output_dtype(image.dtype), unit=True)
+        output = self.select(gate, output, work)
+        del work
+        return store(output, self.output_dtype(image.dtype), unit=True)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """Give the dtype that comes out for the input's."""
