@@ -125,11 +125,12 @@ def load(image: Tensor, unit: bool = False) -> Tensor:
     """Give an image in the dtype that arithmetic is done in; ``unit`` brings uint8 from 0..255 to [0, 1]."""
     if image.dtype == torch.float64:
         return image
-    return image.float() / 255 if unit and image.dtype == torch.uint8 else image.float()
+    return image.float().div_(255) if unit and image.dtype == torch.uint8 else image.float()
 
 
 def store(image: Tensor, dtype: torch.dtype, unit: bool = False) -> Tensor:
     """Give a computed image in its own dtype again: one rounding and one saturation for uint8."""
     if dtype.is_floating_point or image.dtype == dtype:
         return image.to(dtype)
-    return (image * 255 if unit else image).round().clamp(0, 255).to(dtype)
+    levels = (image * 255).round_() if unit else image.round()
+    return levels.clamp_(0, 255).to(dtype)

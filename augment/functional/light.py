@@ -72,7 +72,7 @@ def illuminate(
     light: Tensor,  # (B, 1 or C, H, W)
 ) -> Tensor:  # (B, C, H, W), [0, 1]
     """Add light, and cut to [0, 1] before and after."""
-    return (image.clamp(0, 1) + light).clamp(0, 1)
+    return image.clamp(0, 1).add_(light).clamp_(0, 1)
 
 
 def plasma_brightness(
@@ -81,7 +81,7 @@ def plasma_brightness(
     intensity: Tensor,  # (B, 1, 1, 1)
 ) -> Tensor:  # (B, C, H, W), [0, 1]
     """Brighten where a map is above a half, darken where it is below, by ``intensity`` at its ends."""
-    return illuminate(image, (plasma - 0.5) * (2 * intensity))
+    return illuminate(image, (plasma - 0.5).mul_(2 * intensity))
 
 
 def plasma_contrast(
@@ -89,7 +89,7 @@ def plasma_contrast(
     plasma: Tensor,  # (B, 1 or C, H, W), [0, 1]
 ) -> Tensor:  # (B, C, H, W), [0, 1]
     """Multiply the difference from middle grey by four times a map."""
-    return ((image.clamp(0, 1) - 0.5) * (plasma * 4) + 0.5).clamp(0, 1)
+    return image.clamp(0, 1).sub_(0.5).mul_(plasma).mul_(4).add_(0.5).clamp_(0, 1)
 
 
 def plasma_shadow(

@@ -54,10 +54,12 @@ def snow(
     r, g, b = planes
     light = (torch.maximum(torch.maximum(r, g), b) + torch.minimum(torch.minimum(r, g), b)) / 2
     bright = (light * brightness).clamp(max=1)
-    room = torch.minimum(light, 1 - light).clamp(min=1e-6)
-    ratio = torch.minimum(bright, 1 - bright) / room
+    ratio = torch.minimum(bright, 1 - bright) / torch.minimum(light, 1 - light).clamp(min=1e-6)
     dark = light < coefficient
-    return torch.stack([torch.where(dark, bright + (plane - light) * ratio, plane) for plane in planes], 1)
+    shift = torch.where(dark, bright - light * ratio, 0.0)
+    ratio = torch.where(dark, ratio, 1.0)
+    del light, bright, dark
+    return torch.stack([torch.addcmul(shift, plane, ratio) for plane in planes], 1)
 
 
 def fog(
@@ -68,7 +70,7 @@ def fog(
     """Add fog, and scale so that the highest value stays what it was without (ImageNet-C)."""
     image = image.clamp(0, 1)
     highest = image.amax((1, 2, 3), keepdim=True)
-    return ((image + amount * plasma) * (highest / (highest + amount).clamp(min=1e-6))).clamp(max=1)
+    return (image + amount * plasma).mul_(highest / (highest + amount).clamp(min=1e-6)).clamp_(max=1)
 
 
 def fog_of_severity(

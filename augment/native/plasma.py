@@ -6,7 +6,7 @@ from torch import Tensor
 from ..functional.plasma import diamond_square
 from ..opaque import LIBRARY, define, recording
 
-TOGETHER = 2**20  # pixels that are grown at a time: enough to make up for the many small levels, few enough for a cache
+TOGETHER = 2**19  # pixels that are grown at a time: enough to make up for the many small levels, few enough for a cache
 
 
 def _parts(noise: Tensor, gate: Tensor, h: int, w: int) -> tuple[Tensor, ...]:
