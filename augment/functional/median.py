@@ -22,8 +22,7 @@ class Step(NamedTuple):
     """A comparison: its result has the ``lost`` last columns less, and images in ``dead`` are not needed any more."""
 
     compare: Callable[..., Tensor]
-    one: Place
-    other: Place
+    parts: tuple[Place, ...]
     lost: int
     dead: tuple[int, ...]
 
@@ -39,9 +38,9 @@ class Network:
         step = self.steps[place.image]
         return place.column + (0 if step is None else step.lost)
 
-    def compare(self, how: Callable[..., Tensor], one: Place, other: Place) -> Place:
+    def compare(self, how: Callable[..., Tensor], *parts: Place) -> Place:
         """Add a comparison."""
-        self.steps.append(Step(how, one, other, max(self.lost(one), self.lost(other)), ()))
+        self.steps.append(Step(how, parts, max(map(self.lost, parts)), ()))
         return Place(len(self.steps) - 1, 0)
 
     def both(self, one: Place, other: Place) -> list[Place]:
@@ -86,12 +85,17 @@ class Network:
         return functools.reduce(lambda least, other: self.compare(torch.minimum, least, other), found)
 
     def middle(self, a: Place, b: Place, c: Place) -> Place:
-        """Give the median of three values."""
-        low, high = self.both(a, b)
-        return self.compare(torch.maximum, low, self.compare(torch.minimum, high, c))
+        """Give the median of three values: one of them, cut to the range of the others."""
+        return self.compare(torch.clamp, c, *self.both(a, b))
 
-    def middle_of_nine(self, column: Sequence[Place]) -> Place:
+    def middle_of_nine(self, rows: Sequence[Place]) -> Place:
         """Give the median of three columns of three: that of the largest low, the median middle and the least high."""
+        low, high = self.both(rows[0], rows[1])
+        column = (
+            self.compare(torch.minimum, low, rows[2]),
+            self.compare(torch.clamp, rows[2], low, high),
+            self.compare(torch.maximum, high, rows[2]),
+        )
         lows, middles, highs = ([Place(image, at + x) for x in range(3)] for image, at in column)
         low = self.compare(torch.maximum, self.compare(torch.maximum, lows[0], lows[1]), lows[2])
         high = self.compare(torch.minimum, self.compare(torch.minimum, highs[0], highs[1]), highs[2])
@@ -103,7 +107,7 @@ class Network:
         for number in range(result.image, -1, -1):
             step = self.steps[number]
             if step is not None and number in alive:
-                parts = {step.one.image, step.other.image}
+                parts = {place.image for place in step.parts}
                 kept.append((number, step._replace(dead=tuple(parts - alive))))
                 alive |= parts
         return kept[::-1]
@@ -113,10 +117,10 @@ class Network:
 def median_steps(height: int, width: int) -> list[tuple[int, Step]]:
     """Give the comparisons that lead from the rows of a window to its median: sorted columns, then merged ones."""
     network = Network(height)
-    column = network.sort([Place(y, 0) for y in range(height)])
+    rows = [Place(y, 0) for y in range(height)]
     if height == width == 3:
-        return network.needed(network.middle_of_nine(column))
-    return network.needed(network.select(*network.windows(column, width), height * width // 2))
+        return network.needed(network.middle_of_nine(rows))
+    return network.needed(network.select(*network.windows(network.sort(rows), width), height * width // 2))
 
 
 def median_blur(
@@ -146,12 +150,8 @@ def run(steps: list[tuple[int, Step]], inputs: list[Tensor], out: Tensor | None 
     width, result = inputs[0].shape[-1], inputs[0]
     for number, step in steps:
         n = width - step.lost
-        one, other = images[step.one.image], images[step.other.image]
-        if step.one.column or one.shape[-1] != n:
-            one = one.narrow(-1, step.one.column, n)
-        if step.other.column or other.shape[-1] != n:
-            other = other.narrow(-1, step.other.column, n)
-        result = step.compare(one, other, out=out if number == steps[-1][0] else None)
+        parts = [images[image].narrow(-1, column, n) for image, column in step.parts]
+        result = step.compare(*parts, out=out if number == steps[-1][0] else None)
         images[number] = result
         for image in step.dead:
             del images[image]
