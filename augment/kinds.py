@@ -39,6 +39,11 @@ class Intensity(Augmentation, kind=True):
     channels: ClassVar[Sequence[int]] = ()
     pointwise: ClassVar[bool] = False
 
+    def check_shape(self, shape: Sequence[int]) -> None:
+        if self.channels and shape[1] not in self.channels:
+            known = " or ".join(map(str, self.channels))
+            raise ValueError(f"{type(self).__name__}: input: expected {known} channels, got {shape[1]}")
+
     def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
         """Give the matrix (B, 3, 3) of the op, which is the identity."""
         return self.identity_matrix(input)
@@ -46,9 +51,7 @@ class Intensity(Augmentation, kind=True):
     def transform_image(
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
     ) -> Tensor:
-        if self.channels and image.shape[1] not in self.channels:
-            known = " or ".join(map(str, self.channels))
-            raise ValueError(f"{type(self).__name__}: input: expected {known} channels, got {image.shape[1]}")
+        self.check_shape(image.shape)
         params = self.neutralise(params, gate)
         if self.own_dtype:
             return self.apply_transform(image, params, flags)

@@ -73,6 +73,7 @@ class RandomISONoise(Intensity):
         color_shift, intensity: (B,). noise: (B, 2, H, W), standard normal, of the hue and of the light.
     """
 
+    channels = (1, 3)
     param_names = ("color_shift", "intensity", "noise")
     param_shapes: ClassVar = {"noise": None}
     neutral = {"intensity": 0.0}
@@ -96,8 +97,6 @@ class RandomISONoise(Intensity):
         return {**super().sample(draw), "noise": draw.normal((2, *draw.shape[-2:]), 0.0, 1.0)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        if input.shape[1] not in (1, 3):
-            raise ValueError(f"RandomISONoise: input: expected 1 or 3 channels, got {input.shape[1]}")
         drawn = fitting(params, "noise", input[:, :1].expand(-1, 2, -1, -1), "RandomISONoise")
         return native.sensor_noise(input, params["color_shift"], params["intensity"], drawn)
 

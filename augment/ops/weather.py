@@ -132,10 +132,6 @@ class RandomSnow(Intensity):
             "brightness": Range(brightness, "brightness", None, (1, INFINITY)),
         }
 
-    def check_shape(self, shape: Sequence[int]) -> None:
-        if shape[1] != 3:
-            raise ValueError(f"RandomSnow: input: expected 3 channels, got {shape[1]}")
-
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         coefficient, brightness = (
             params[name].to(input.dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
