@@ -27,6 +27,13 @@ class Step(NamedTuple):
     dead: tuple[int, ...]
 
 
+def cut(value: Tensor, low: Tensor, high: Tensor, out: Tensor | None = None) -> Tensor:
+    """Cut to a range in one pass, or in two that have a gradient where the range is a single value."""
+    if value.requires_grad:
+        return torch.minimum(torch.maximum(value, low), high)
+    return torch.clamp(value, low, high, out=out)
+
+
 class Network:
     """Comparisons of images, numbered in the order in which they come to be; the first are the inputs."""
 
@@ -86,14 +93,14 @@ class Network:
 
     def middle(self, a: Place, b: Place, c: Place) -> Place:
         """Give the median of three values: one of them, cut to the range of the others."""
-        return self.compare(torch.clamp, c, *self.both(a, b))
+        return self.compare(cut, c, *self.both(a, b))
 
     def middle_of_nine(self, rows: Sequence[Place]) -> Place:
         """Give the median of three columns of three: that of the largest low, the median middle and the least high."""
         low, high = self.both(rows[0], rows[1])
         column = (
             self.compare(torch.minimum, low, rows[2]),
-            self.compare(torch.clamp, rows[2], low, high),
+            self.compare(cut, rows[2], low, high),
             self.compare(torch.maximum, high, rows[2]),
         )
         lows, middles, highs = ([Place(image, at + x) for x in range(3)] for image, at in column)
