@@ -45,7 +45,7 @@ LINES = torch.stack([EVEN, EVEN + torch.tensor([[[0.0] * 4]] * 2 + [[[0, 2.0, -1
 LINES[1, 1, 1] += 0.7
 HOLES = torch.tensor([[[0.0, 0, 0, 5]] * 2, [[3, 4, 5, 6], [5, 1, 3, 9]], [[20, 0, 3, 17], [0, 0, 0, 0]]])
 SOURCES = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0, 2, 1]])
-DTYPES = {"look_up": torch.uint8}
+DTYPES = {"look_up": torch.uint8, "stretch_levels": torch.uint8}
 NAMES = {"colour_jiggle": "colour_jitter"}
 
 CALLS = {
@@ -71,7 +71,7 @@ CALLS = {
     "take_channels": (SOURCES,),
     "fill_channels": (torch.tensor([[0.0, 0, 0], [1, 0, 1], [0, 1, 0]]), 0.5),
     "equalize": (GATE,),
-    "stretch": (GATE, True),
+    "stretch_levels": (GATE,),
     "gamma": (torch.tensor([[1.0, 1.0], [0.6, 1.1], [2.2, 0.9]]),),
     "look_up": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)) * 255,),
     "clahe": (torch.stack([GATE, torch.tensor([40.0, 1.0, 2.0])], 1), 2, 3),

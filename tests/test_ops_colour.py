@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import picture
+from PIL import Image, ImageOps
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -125,6 +126,13 @@ def test_clahe_of_one_tile_is_opencvs(limit: float) -> None:
     assert torch.equal(output, torch.from_numpy(expected))
 
 
+def test_autocontrast_of_bytes_is_the_pils() -> None:
+    levels = (picture(2, size=(30, 40)) * 120 + 31).byte()
+    expected = [[np.asarray(ImageOps.autocontrast(Image.fromarray(p.numpy()))) for p in row] for row in levels]
+    difference = K.RandomAutoContrast()(levels).int() - torch.from_numpy(np.array(expected)).int()
+    assert set(difference.unique().tolist()) <= {0, 1}  # the PIL truncates
+
+
 def test_clahe_is_near_opencvs_and_commutes_with_flips() -> None:
     smooth = torch.nn.functional.interpolate(picture(2, size=(5, 6)), (128, 160), mode="bicubic").clamp(0, 1)
     levels = (smooth * 255).byte()
@@ -194,7 +202,9 @@ def test_rows_are_as_the_batch() -> None:
     assert torch.equal(native.take_channels(image, source), channels.take(image, source))
     lost = source == 1
     assert torch.equal(native.fill_channels(image, lost, 0.5), channels.fill(image, lost, 0.5))
-    assert_close(native.stretch(image, everywhere, True), tone.stretch(image, True))
+    levels = (image * 255).byte()
+    stretched = tone.stretch(levels / 255, True) * 255
+    assert_close(native.stretch(levels, everywhere, True).float(), stretched, atol=0.5001, rtol=0)
     exponent, gain = torch.tensor([1.0, 0.5, 2.0]), torch.tensor([1.0, 1.1, 0.7])
     power = tone.gamma(image, *(t.view(-1, 1, 1, 1) for t in (exponent, gain)))
     assert_close(native.gamma(image, exponent, gain), power, atol=1e-6, rtol=0)

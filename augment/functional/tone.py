@@ -1,5 +1,7 @@
 """Curves of brightness, histograms and look-up tables."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -38,30 +40,26 @@ def stretch(
     image: Tensor,  # (..., H, W), floating
     clip: bool,
 ) -> Tensor:  # (..., H, W)
-    """Move the lowest value of a channel to 0 and the highest to 1; a channel of one value stays."""
+    """Move the lowest value of a channel to 0 and the highest to 1; a channel of one value stays, or is cut."""
     low, high = image.amin((-2, -1), keepdim=True), image.amax((-2, -1), keepdim=True)
     flat = low == high
-    scale = 1 / torch.where(flat, 1, high - low)
-    output = (image - torch.where(flat, 0, low)) * scale
-    return output.clamp(0, 1) if clip else output
+    stays = low.clamp(0, 1) if clip else low
+    return (image - torch.where(flat, low - stays, low)) / torch.where(flat, 1, high - low)
 
 
-def stretch_row(
-    image: Tensor,  # (C, H, W), floating or uint8
-    clip: bool,
+def stretch_levels(
+    image: Tensor,  # (C, H, W), uint8
     out: Tensor,  # (C, H, W), where to write
 ) -> Tensor:
-    """Do the same to a row, bytes by a table from the lowest to the highest."""
+    """Do the same to bytes, by a table from the lowest to the highest."""
     limits = torch.stack([image.amin((-2, -1)), image.amax((-2, -1))], 1).tolist()
     for plane, target, (low, high) in zip(image, out, limits, strict=True):
         if low == high:
             target.copy_(plane)
-        elif image.dtype == torch.uint8:
+        else:
             ramp = torch.arange(LEVELS, device=image.device) - low
             look_up(plane, ramp * ((LEVELS - 1) / (high - low)), target)
-        else:
-            torch.sub(plane, low, out=target).mul_(1 / (high - low))
-    return out.clamp_(0, 1) if clip and image.dtype != torch.uint8 else out
+    return out
 
 
 DARK = 1e-4  # below, the slope of a power counts as it is here
@@ -87,13 +85,13 @@ def gamma_row(
     gain: float,
     out: Tensor | None,  # where to write
 ) -> Tensor:
-    """Cut to [0, 1], raise to a power, multiply and cut again, in place and by way of logarithms to base 2."""
+    """Do the same in place, by way of logarithms to base 2, where the gain is a sum."""
     output = torch.clamp(image, 0, 1, out=out)
     if exponent == 0:
-        output.fill_(1)
-    elif exponent != 1:
-        output.log2_().mul_(exponent).exp2_()
-    return output if gain == 1 else output.mul_(gain).clamp_(max=1)
+        return output.fill_(min(gain, 1))
+    logarithm = torch.tensor(math.log2(gain) if gain else -math.inf, dtype=output.dtype, device=output.device)
+    torch.add(logarithm, output.log2_(), alpha=exponent, out=output).exp2_()
+    return output.clamp_(max=1) if gain > 1 else output
 
 
 def gamma_levels(

@@ -1,7 +1,5 @@
 """Curves of brightness, histograms and look-up tables."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -33,12 +31,6 @@ def look_up(
     return _look_up(image, tables.to(torch.float32))
 
 
-def by_row(kernel: Callable[..., Tensor], image: Tensor, out: Tensor, *numbers: float) -> Tensor:
-    """Call a kernel that writes to its last argument, in the dtype that arithmetic is done in."""
-    work = image if image.dtype == torch.uint8 else load(image)
-    return kernel(work, *numbers, out if out.dtype == work.dtype else torch.empty_like(work))
-
-
 def _closed(image: Tensor, params: Tensor, numbers: list[float], *_: object) -> list[bool]:
     """Read a gate (B,) that is the only parameter."""
     return [not gate for gate in numbers]
@@ -61,13 +53,11 @@ def equalize(
     return keep_rows(~gate, image, tone.equalize_batch(image.detach()))
 
 
-def _stretch_row(image: Tensor, gate: Tensor, _: float, clip: bool, out: Out = None) -> Tensor:
-    if out is None:
-        return tone.stretch(load(image), clip)
-    return by_row(tone.stretch_row, image, out, clip)
+def _stretch_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
+    return tone.stretch_levels(image, torch.empty_like(image) if out is None else out)
 
 
-_stretch = rowwise("stretch", "bool clip", _stretch_row, _closed, raw=True)
+_stretch_levels = rowwise("stretch_levels", "", _stretch_row, _closed, raw=True)
 
 
 def stretch(
@@ -75,9 +65,9 @@ def stretch(
     gate: Tensor,  # (B,) bool, the rows to stretch
     clip: bool,
 ) -> Tensor:  # (B, C, H, W)
-    """Move the lowest value of every channel to 0 and the highest to 1."""
-    if image.is_cpu:
-        return _stretch(image, gate.to(torch.float32), clip)
+    """Move the lowest value of every channel to 0 and the highest to 1; floats cost no more than their memory."""
+    if image.is_cpu and image.dtype == torch.uint8:
+        return _stretch_levels(image, gate.to(torch.float32))
     return keep_rows(~gate, image, store(tone.stretch(load(image, unit=True), clip), image.dtype, unit=True))
 
 
@@ -86,7 +76,8 @@ def _gamma_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = N
         return tone.gamma(load(image), *params.unbind())
     if image.dtype == torch.uint8:
         return tone.gamma_levels(image, numbers[0], numbers[1], out)
-    return by_row(tone.gamma_row, image, out, *numbers)
+    work = load(image)
+    return tone.gamma_row(work, numbers[0], numbers[1], out if out.dtype == work.dtype else None)
 
 
 def posterize(
