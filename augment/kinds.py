@@ -55,8 +55,9 @@ class Intensity(Augmentation, kind=True):
             name, expected = type(self).__name__, tuple(image.shape)
             raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
         # rows are chosen before they become bytes, of which the compiler's select is slow; closed ones come back exact
-        output = self.select(gate, output, work)
-        del work
+        before = work if self.own else load(image, unit=True)  # a user's class may have written over what it got
+        output = self.select(gate, output, before)
+        del work, before
         return store(output, self.output_dtype(image.dtype), unit=True)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
