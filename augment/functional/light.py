@@ -81,7 +81,7 @@ def plasma_brightness(
     intensity: Tensor,  # (B, 1, 1, 1)
 ) -> Tensor:  # (B, C, H, W), [0, 1]
     """Brighten where a map is above a half, darken where it is below, by ``intensity`` at its ends."""
-    return illuminate(image, (plasma - 0.5).mul_(2 * intensity))
+    return illuminate(image, (plasma - 0.5) * (2 * intensity))
 
 
 def plasma_contrast(
