@@ -143,22 +143,23 @@ def motion_weights(
     """Draw a line of ``size`` taps through the middle, weighed linearly along it, and turned.
 
     The weights along the line go from ``(1 + direction) / 2`` at its left end to ``(1 - direction) / 2``. A pixel takes
-    the tap where it was before the turn, interpolated by ``mode``. As in kornia, places are exact to 2**-20 and halves
+    the tap where it was before the turn, interpolated by ``mode``. As in kornia, places are exact to 2**-14 and halves
     go to even taps, so that 30 degrees come out alike everywhere.
     """
-    offset = torch.arange(canvas, device=angle.device, dtype=torch.float64) - canvas // 2
+    angle, direction = (v.to(torch.promote_types(v.dtype, torch.float32)) for v in (angle, direction))
+    offset = torch.arange(canvas, device=angle.device, dtype=angle.dtype) - canvas // 2
     x, y = offset.view(1, 1, -1), offset.view(1, -1, 1)
-    turn = torch.deg2rad(angle.double().remainder(360)).view(-1, 1, 1)
+    turn = torch.deg2rad(angle.remainder(360)).view(-1, 1, 1)
     cos, sin = turn.cos(), turn.sin()
-    reach = (size // 2).double().view(-1, 1, 1)
-    first = (direction.double().clamp(-1, 1).view(-1, 1, 1) + 1) / 2
+    reach = (size // 2).to(angle.dtype).view(-1, 1, 1)
+    first = (direction.clamp(-1, 1).view(-1, 1, 1) + 1) / 2
     step = (1 - 2 * first) / (2 * reach).clamp(min=1)
     along, across = cos * x - sin * y + reach, sin * x + cos * y + reach
     if mode == "nearest":
-        along, across = ((place * 2**20).round() / 2**20 for place in (along, across))
+        along, across = ((place * 2**14).round() / 2**14 for place in (along, across))
         along, across = along.round(), across.round()
     if mode == "bicubic":
-        tap = torch.arange(canvas, device=angle.device, dtype=torch.float64)
+        tap = torch.arange(canvas, device=angle.device, dtype=angle.dtype)
         line = (first + step * tap.view(1, 1, -1)) * (tap <= 2 * reach)
         weights = (line.unsqueeze(1) * cubic(along.unsqueeze(-1) - tap)).sum(-1) * cubic(across - reach)
     else:  # between taps of a linear weight lies that weight, and past either end it fades within a pixel
@@ -167,7 +168,7 @@ def motion_weights(
         weights = weights * (1 - (across - reach).abs()).clamp(min=0)
     inside = (x.abs() <= reach) & (y.abs() <= reach)
     weights = weights * inside
-    return (weights / weights.sum((1, 2), keepdim=True)).to(torch.promote_types(angle.dtype, torch.float32))
+    return weights / weights.sum((1, 2), keepdim=True)
 
 
 def cubic(distance: Tensor) -> Tensor:
