@@ -26,6 +26,7 @@ class Tiles:
         pixels: how many a tile has.
         above, below: (H, W) int32, where the pairs of tables start that a pixel lies between.
         down, right: (H, 1, 1), (W,), how far it lies from the one to the other.
+        dealt: (256, 256) int64, which levels get one of a rest, by the rest.
     """
 
     grid: tuple[int, int]
@@ -37,6 +38,7 @@ class Tiles:
     below: Tensor
     down: Tensor
     right: Tensor
+    dealt: Tensor
 
     @classmethod
     def of(cls, image: Tensor, grid: tuple[int, int]) -> "Tiles":
@@ -64,6 +66,7 @@ class Tiles:
             below=(bottom.unsqueeze(1) * (width + 1) + pair) * LEVELS,
             down=part[0].view(-1, 1, 1),
             right=part[1],
+            dealt=dealt_levels(device),
         )
 
 
@@ -74,13 +77,14 @@ def equalize_tiles(
     count: Count,
 ) -> Tensor:  # (N, H, W), floating, in 0..255
     """Equalise every tile by a table of its own, and blend the tables of the four tiles around each pixel."""
-    tables = clipped_tables(tile_histograms(level, tiles, count), limit, tiles.pixels)
+    tables = clipped_tables(tile_histograms(level, tiles, count), limit, tiles)
     n, (height, width) = len(level), tiles.grid
     tables = tables.view(n, height, width, LEVELS).to(tiles.right.dtype)
-    left = torch.cat([tables[:, :, :1], tables], 2)
-    right = torch.cat([tables, tables[:, :, -1:]], 2)
-    # two neighbours are moved at once, as one complex number
-    pairs = torch.view_as_complex(torch.stack([left, right], -1)).flatten()
+    # two neighbours are moved at once, as one complex number; the first and the last are their own neighbours
+    pairs = tables.new_empty(n, height, width + 1, LEVELS, 2)
+    pairs[:, :, 1:, :, 0], pairs[:, :, :-1, :, 1] = tables, tables
+    pairs[:, :, 0, :, 0], pairs[:, :, -1, :, 1] = tables[:, :, 0], tables[:, :, -1]
+    pairs = torch.view_as_complex(pairs).flatten()
     plane = torch.arange(n, device=level.device, dtype=torch.int32).view(n, 1, 1) * (height * (width + 1) * LEVELS)
     level = level + plane
     above, below = (
@@ -103,19 +107,21 @@ def tile_histograms(level: Tensor, tiles: Tiles, count: Count) -> Tensor:  # (N,
 def clipped_tables(
     histogram: Tensor,  # (N, tiles, 256)
     limit: Tensor,  # (N,)
-    pixels: int,
+    tiles: Tiles,
 ) -> Tensor:  # (N, tiles, 256), float32
-    """Cut the peaks of histograms, deal out what was above, and accumulate.
-
-    Every level gets an equal part of the excess, and what does not divide goes to levels spread evenly, one each.
-    """
-    most = (limit.double() * pixels / LEVELS).floor().clamp(min=1)
-    most = torch.where(limit > 0, most, pixels).to(histogram.dtype).view(-1, 1, 1)
+    """Cut the peaks of histograms, deal out what was above, and accumulate."""
+    most = (limit.double() * tiles.pixels / LEVELS).floor().clamp(min=1)
+    most = torch.where(limit > 0, most, tiles.pixels).to(histogram.dtype).view(-1, 1, 1)
     histogram = histogram.minimum(most)
-    excess = pixels - histogram.sum(-1, keepdim=True)
-    rest = excess % LEVELS
-    level = torch.arange(LEVELS, device=histogram.device)
+    excess = tiles.pixels - histogram.sum(-1, keepdim=True)
+    rest = tiles.dealt.index_select(0, (excess % LEVELS).flatten()).view(histogram.shape)
+    total = (histogram + excess // LEVELS + rest).cumsum(-1)
+    return (total.float() * ((LEVELS - 1) / tiles.pixels)).round().clamp(max=LEVELS - 1)
+
+
+def dealt_levels(device: torch.device) -> Tensor:  # (256, 256)
+    """Give which levels get one of a rest that does not divide by 256, by the rest: they are spread evenly."""
+    level = torch.arange(LEVELS, device=device)
+    rest = level.unsqueeze(1)
     stride = LEVELS // rest.clamp(min=1)
-    dealt = (level % stride == 0) & (level < stride * rest)
-    total = (histogram + (excess // LEVELS + dealt)).cumsum(-1)
-    return (total.float() * ((LEVELS - 1) / pixels)).round().clamp(max=LEVELS - 1)
+    return ((level % stride == 0) & (level < stride * rest)).long()
