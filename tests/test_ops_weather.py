@@ -246,7 +246,7 @@ def test_rain_on_bytes() -> None:
     assert output.unique().tolist() == [0, 200]
 
 
-def test_rain_is_the_same_in_the_graph_of_other_devices() -> None:
+def test_rain_wets_the_pixels_of_its_drops() -> None:
     params = K.RandomRain((5, 40), (1, 9), (-9, 9), p=1.0).forward_parameters((4, 1, 20, 30))
     count, heights, widths, start = (
         params[f"{key}_factor"] for key in ("number_of_drops", "drop_height", "drop_width", "coordinates")

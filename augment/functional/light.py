@@ -15,7 +15,7 @@ def _plane(
     h: int,
     w: int,
 ) -> Tensor:  # (B, 1, h, w)
-    """Rise linearly along y and x; two numbers a row and one sum a pixel, where a table of ramps would be read."""
+    """Rise linearly along y and x."""
     x, y = pixel_grid(h, w, start)
     start, slope_y, slope_x = (n.view(-1, 1, 1) for n in (start, rise_y / max(h - 1, 1), rise_x / max(w - 1, 1)))
     return ((start + slope_y * y) + slope_x * x).unsqueeze(1)
