@@ -78,11 +78,11 @@ class Intensity(Augmentation, kind=True):
 
         What comes after a stack would be a pass of its own when compiled, and so is a choice among bytes.
         """
-        planes = [load(plane, unit=True) for plane in image.unbind(1)]
-        outputs = self.apply_planes(planes, params, flags)
+        planes = image.unbind(1)
+        outputs = self.apply_planes([load(plane, unit=True) for plane in planes], params, flags)
         if gate is not None:
             rows = gate.view(-1, 1, 1)
-            outputs = [torch.where(rows, output, plane) for output, plane in zip(outputs, planes, strict=True)]
+            outputs = [torch.where(rows, out, load(p, unit=True)) for out, p in zip(outputs, planes, strict=True)]
         return torch.stack([store(output, image.dtype, unit=True) for output in outputs], 1)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:

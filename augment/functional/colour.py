@@ -104,7 +104,8 @@ def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut, outs: Outs = FRESH
     r, g, b = planes
     low = torch.minimum(torch.minimum(r, g), b)
     chroma = torch.maximum(torch.maximum(r, g), b) - low
-    above = [plane - low for plane in planes]
+    above = [r - low, g - low, b - low]
+    del planes, r, g, b
     if isinstance(turns, Tensor):
         return _turned_by_angle(above, low, chroma, turns, cut)
     return _turned_by_sextants(above, low, chroma, turns, outs)
@@ -118,10 +119,12 @@ def _turned_by_angle(above: Planes, low: Tensor, chroma: Tensor, turns: Tensor, 
     # the highest channel shall reach 1 in spite of rounding, and gray divide by no zero
     limits = torch.finfo(low.dtype)
     per_chroma = (1 + 4 * limits.eps) / (chroma + limits.tiny**0.5)
-    r, g, b = (plane * per_chroma for plane in above)
+    r, g, b = above[0] * per_chroma, above[1] * per_chroma, above[2] * per_chroma
+    del above, per_chroma
     sextant = r - g + 4
     sextant = torch.addcmul(sextant, g.floor(), b - r + 2 - sextant)
     sextant = torch.addcmul(sextant, r.floor(), g - b - sextant)
+    del r, g, b
     turned = []
     for offset in (1, 5 / 3, 4 / 3):  # a whole turn more, so that frac sees no negative numbers
         phase = (sextant * (1 / 6) + (turns + offset)).frac()
@@ -170,9 +173,11 @@ def jitter(
     steps = [(STEPS[kind][i], factors[i]) for i in order if isinstance(factors[i], Tensor) or factors[i] != NEUTRAL[i]]
     if not steps or steps[0][0] is not scale_brightness:  # which cuts what it gets
         planes = [chosen(p, out=o) for p, o in zip(planes, outs, strict=False)]
+    held = [planes]
+    del planes  # so that a step, which alone has them, can let go of its planes
     for step, factor in steps:
-        planes = step(planes, factor, chosen, outs)
-    return planes
+        held.append(step(held.pop(), factor, chosen, outs))
+    return held.pop()
 
 
 def jitter_any_order(

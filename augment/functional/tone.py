@@ -109,10 +109,12 @@ def look_up(
     image: Tensor,  # uint8
     table: Tensor,  # (256,), floating, cut to 0..255
     out: Tensor,  # uint8, contiguous, where to write
+    places: Tensor | None = None,  # int32, as many as pixels: memory to work in
 ) -> Tensor:
     """Give every byte its entry, rounded."""
     table = table.round().clamp(0, LEVELS - 1).to(torch.uint8)
-    torch.index_select(table, 0, image.flatten().int(), out=out.view(-1))
+    places = image.int() if places is None else places.view(image.shape).copy_(image)
+    torch.index_select(table, 0, places.flatten(), out=out.view(-1))
     return out
 
 

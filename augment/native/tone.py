@@ -5,13 +5,13 @@ from torch import Tensor
 
 from ..functional import clahe, tone
 from ..opaque import load, rowwise, store
-from .rows import Out, Rows, keep_rows, read_nothing
+from .rows import Out, Rows, keep_rows
 
 
-def _look_up_row(image: Tensor, tables: Tensor, _: None, out: Out = None) -> Tensor:
+def _look_up_row(image: Tensor, tables: Tensor, places: Tensor, out: Out = None) -> Tensor:
     output = torch.empty_like(image) if out is None else out
     for plane, table, target in zip(image, tables, output, strict=True):
-        tone.look_up(plane, table, target)
+        tone.look_up(plane, table, target, places)
     return output
 
 
@@ -20,7 +20,12 @@ def _are_ramps(image: Tensor, tables: Tensor, *_: object) -> list[bool]:
     return (tables == ramp).flatten(1).all(1).tolist()
 
 
-_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=read_nothing)
+def _places(image: Tensor, tables: Tensor) -> list[Tensor]:
+    """Give the rows memory to share, which is dearer to come by than to fill."""
+    return [image.new_empty(image.shape[-2:].numel(), dtype=torch.int32)] * len(image)
+
+
+_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=_places)
 
 
 def look_up(

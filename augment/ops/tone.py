@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from .. import native
@@ -10,6 +11,7 @@ from ..base import Flags, Params
 from ..functional import tone
 from ..functional.resample import per_channel
 from ..kinds import Intensity
+from ..opaque import load, store
 from ..sampling import Bounds, Draw, Range
 
 
@@ -124,7 +126,7 @@ class RandomInvert(Intensity):
         (B, C, H, W) to (B, C, H, W).
     """
 
-    pointwise = True
+    own_dtype = True
 
     def __init__(
         self, max_val: Any = 1.0, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False
@@ -136,7 +138,11 @@ class RandomInvert(Intensity):
         top = channel_values(flags["max_val"], "max_val")
         if len(top) not in (1, input.shape[1]):
             raise ValueError(f"RandomInvert: max_val: expected 1 or {input.shape[1]} numbers, got {len(top)}")
-        return per_channel(top, input) - input
+        gate = self.gate(params).view(-1, 1, 1, 1)
+        if input.dtype == torch.uint8 and top == [1.0]:
+            return input ^ (gate * 255).to(torch.uint8)
+        work = load(input, unit=True)
+        return torch.where(gate, store(per_channel(top, work) - work, input.dtype, unit=True), input)
 
 
 class RandomAutoContrast(Intensity):
