@@ -23,6 +23,7 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "RandomAffine": {"degrees": 30.0, "translate": (0.1, 0.2), "scale": (0.8, 1.2), "shear": 10.0},
     "RandomBoxBlur": {"kernel_size": (3, 3)},
     "RandomBrightness": {"brightness": (0.6, 1.4)},
+    "RandomClahe": {"grid_size": (3, 4)},
     "RandomContrast": {"contrast": (0.6, 1.4)},
     "RandomCrop": {"size": (12, 14), "padding": 2},
     "RandomDefocus": {"radius": (1, 3), "border_type": "replicate"},

@@ -300,3 +300,40 @@ def test_parameters_of_other_channels_are_refused() -> None:
     twice = {**params, "channel_permutation": torch.zeros(2, 3, dtype=torch.long)}
     with pytest.raises(RuntimeError, match="channel_permutation: expected each channel once"):
         op(picture(2), params=twice)
+
+
+def test_more_tiles_than_pixels_are_refused() -> None:
+    for size, grid in (((8, 8), (8, 8)), ((40, 40), (64, 64)), ((9, 4), (8, 8))):
+        with pytest.raises(ValueError, match="grid_size: expected fewer tiles"):
+            K.RandomClahe(grid_size=grid, p=1.0)(torch.rand(1, 1, *size))
+    assert K.RandomClahe(p=1.0)(torch.rand(1, 1, 9, 9)).isfinite().all()
+
+
+def test_every_number_of_bits_is_equally_likely() -> None:
+    torch.manual_seed(0)
+    drawn = K.RandomPosterize((4, 8)).forward_parameters((5000, 3, 4, 4))["bits_factor"]
+    counts = drawn.bincount(minlength=9)
+    assert counts[:4].sum() == 0 and (counts[4:] - 1000).abs().max() < 4.5 * (5000 * 0.2 * 0.8) ** 0.5
+    with pytest.raises(ValueError, match="bits: expected whole numbers"):
+        K.RandomPosterize((2.3, 4))
+
+
+@pytest.mark.parametrize("order", [(3.0, 1.0), (True, False), "01"])
+@pytest.mark.parametrize("name", ["ColorJitter", "ColorJiggle"])
+def test_order_is_of_whole_numbers(name: str, order: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="order: expected"):
+        getattr(K, name)(order=order)
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda: K.RandomRotation90(()), "times"),
+        (lambda: K.RandomIoUCrop(sampler_options=0.5), "sampler_options"),
+        (lambda: K.RandomPlanckianJitter(select_from=2.5), "select_from"),
+        (lambda: K.RandomPlanckianJitter(select_from=True), "select_from"),
+    ],
+)
+def test_constructors_name_what_is_wrong(build: Any, name: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{name}: expected"):
+        build()

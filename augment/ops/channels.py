@@ -1,5 +1,7 @@
 """Ops on whole channels."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -191,8 +193,9 @@ class RandomPlanckianJitter(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         table = TABLES[choice(mode, "mode", tuple(TABLES))]
         chosen = range(len(table)) if select_from is None else select_from
-        chosen = [chosen] if isinstance(chosen, int) else list(chosen)
-        if not chosen or not all(isinstance(i, int) and -len(table) <= i < len(table) for i in chosen):
+        chosen = list(chosen) if isinstance(chosen, (Sequence, range)) else [chosen]
+        known = [isinstance(i, int) and not isinstance(i, bool) and -len(table) <= i < len(table) for i in chosen]
+        if not known or not all(known):
             raise ValueError(f"select_from: expected numbers in {-len(table)}..{len(table) - 1}, got {select_from!r}")
         self.mode, self.select_from = mode, select_from
         ratios = [[red / green, 1.0, blue / green] for red, green, blue in (table[i] for i in chosen)]

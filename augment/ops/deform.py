@@ -98,10 +98,11 @@ class RandomElasticTransform(Geometric):
 
 
 class RandomFisheye(Geometric):
-    """Push pixels outwards by their distance from a random centre, as kornia defines it.
+    """Shrink the image about its middle, the more the farther from a random centre, as kornia defines it.
 
     Coordinates are in units: -1 and 1 are the centres of the outer pixels. The output at (x, y) takes the input at
-    (x, y) times 1 + r ** gamma, where r is the distance of (x, y) from the centre.
+    (x, y) times 1 + r ** gamma, where r is the distance of (x, y) from the centre. Points and boxes follow to 0.05 px
+    where nothing folds, which may happen with a gamma below about 0.5.
 
     Args:
         center_x, center_y: (low, high) of the centre, in units.
@@ -162,6 +163,8 @@ class RandomFisheye(Geometric):
 
 class RandomThinPlateSpline(Geometric):
     """Bend the image like a thin plate, by moving its corners and its middle.
+
+    Points and boxes follow to 0.05 px where the plate does not fold, which it may from a scale of about 0.5 on.
 
     Five points lie at (-1, -1), (-1, 1), (1, -1), (1, 1) and (0, 0); what the input has at ``src`` comes to ``dst``.
     Between them it is the spline of F. Bookstein, "Principal warps", 1989, with its kernels on ``src`` as in kornia.

@@ -74,6 +74,8 @@ class RandomIoUCrop(Geometric):
         self.scale = _limits(min_scale, max_scale, "scale", 1.0)
         self.aspect = _limits(min_aspect_ratio, max_aspect_ratio, "aspect_ratio")
         options = OVERLAPS if sampler_options is None else sampler_options
+        if isinstance(options, str) or not isinstance(options, Sequence):
+            raise TypeError(f"sampler_options: expected a sequence of overlaps or None, got {sampler_options!r}")
         self.options = [number(option, "sampler_options", 0.0) for option in options]
         if not self.options:
             raise ValueError(f"sampler_options: expected at least one overlap, got {sampler_options!r}")

@@ -102,8 +102,8 @@ class RandomRotation90(Geometric):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         values = numbers(times, "times")
-        low, high = (-values[0], values[0]) if len(values) == 1 else (values[0], values[-1])
-        if len(values) > 2 or not -3 <= low <= high <= 3 or not all(map(float.is_integer, values)):
+        low, high = (-values[0], values[0]) if len(values) == 1 else (*values, 1.0, 0.0)[:2]
+        if len(values) not in (1, 2) or not -3 <= low <= high <= 3 or not all(map(float.is_integer, values)):
             raise ValueError(f"times: expected whole numbers low <= high within [-3, 3], got {times!r}")
         self.times = int(low), int(high)
         self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}

@@ -232,7 +232,8 @@ def fixed_order(order: Any) -> tuple[int, ...] | None:
     """Give a checked order of steps, or None."""
     if order is not None and not isinstance(order, Sequence):
         raise TypeError(f"order: expected a sequence of steps or None, got {order!r}")
-    if order is not None and (len(set(order)) != len(order) or not set(order) <= {0, 1, 2, 3}):
+    numbers = order is None or all(isinstance(step, int) and not isinstance(step, bool) for step in order)
+    if not numbers or (order is not None and (len(set(order)) != len(order) or not set(order) <= {0, 1, 2, 3})):
         raise ValueError(f"order: expected each of 0, 1, 2 and 3 at most once, got {order!r}")
     return None if order is None else tuple(order)
 

@@ -156,8 +156,9 @@ class RandomShotNoise(Intensity):
     """Count photons (D. Hendrycks, T. Dietterich, "Benchmarking neural network robustness", 2019, ImageNet-C).
 
     A value x becomes a count of mean ``x * scale``, divided by the scale and cut to [0, 1]. The count is normal with
-    the mean and the variance of the Poisson count, so that a gradient passes and the noise can be replayed; below some
-    ten photons it lacks the skewness and the whole numbers of the Poisson count.
+    the mean and the variance of the Poisson count, so that a gradient passes and the noise can be replayed. Below some
+    ten photons it lacks the skewness and the whole numbers of the Poisson count, and the cut at 0 brightens, by at
+    most a tenth of a photon.
 
     Args:
         scale: (low, high) of the photons that a white pixel counts on average; the fewer, the noisier. ImageNet-C has

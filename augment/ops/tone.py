@@ -1,5 +1,6 @@
 """Curves of brightness, given or found from the histogram."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from ..functional import tone
 from ..functional.resample import per_channel
 from ..kinds import Intensity
 from ..opaque import load, store
-from ..sampling import Bounds, Draw, Range
+from ..sampling import Bounds, Draw, Range, numbers
 
 
 class RandomEqualize(Intensity):
@@ -84,7 +85,8 @@ class RandomPosterize(Intensity):
     stays as it is. The gradient of a posterised row is zero.
 
     Args:
-        bits: (low, high) of how many bits stay, both can be drawn; one number for (number, 8). Within 0..8.
+        bits: (low, high) of how many bits stay, whole numbers, each equally likely; one number for (number, 8). Within
+            0..8.
         same_on_batch: share one draw among the rows.
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
@@ -104,10 +106,13 @@ class RandomPosterize(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         single = [bits, 8] if isinstance(bits, (int, float)) and not isinstance(bits, bool) else bits
+        if not all(map(float.is_integer, numbers(single, "bits"))):
+            raise ValueError(f"bits: expected whole numbers, got {bits!r}")
         self.ranges = {"bits_factor": Range(single, "bits", None, (0, 8))}
 
     def sample(self, draw: Draw) -> Params:
-        return {name: value.round().int() for name, value in super().sample(draw).items()}
+        low, high = self.ranges["bits_factor"].limits(draw.device)
+        return {"bits_factor": (draw.u[:, 0] * (high - low + 1) + low).int().clamp(max=8)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.posterize(input, params["bits_factor"])
@@ -254,6 +259,13 @@ class RandomClahe(Intensity):
             "grid_size": pair(grid_size, "grid_size"),
             "slow_and_differentiable": bool(slow_and_differentiable),
         }
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        grid = self.flags["grid_size"]
+        if any(tiles > 1 and size <= tiles for size, tiles in zip(shape[-2:], grid, strict=True)):
+            raise ValueError(
+                f"RandomClahe: grid_size: expected fewer tiles than the image's {tuple(shape[-2:])} pixels, got {grid}"
+            )
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         grid = pair(flags["grid_size"], "grid_size")
