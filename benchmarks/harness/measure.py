@@ -12,6 +12,7 @@ import torch
 from torch.utils.benchmark import Timer
 
 DRAWS = 20  # calls after the first compiled ones, over which recompiles are counted
+WAIT = 20.0  # seconds of them at most
 WARM = 2  # calls before anything is timed
 WEIGHED = 4  # calls over which the peak of memory is taken, as a draw may ask for nothing
 LEAST, PATIENCE = 3, 4.0  # rounds that every call gets, and seconds of runs after which it gets no more
@@ -140,8 +141,12 @@ def compilation(function: Callable[..., Any], around: Around, mode: str) -> tupl
         facts["broken"] = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
         call, facts["cold_s"] = _compile(function, around, mode, fullgraph=False)
     facts["graphs"] = graphs = _graphs()
-    for _ in range(DRAWS):
+    start = time.perf_counter()
+    for draw in range(1, DRAWS + 1):
         call()
+        facts["draws"] = draw
+        if time.perf_counter() - start > WAIT:  # one that compiles anew for every draw has shown it by now
+            break
     facts["recompiles"] = _graphs() - graphs
     return call, facts
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from .measure import DRAWS
 from .results import group
 
 Rows = list[dict[str, Any]]
@@ -242,7 +243,9 @@ def compiled(row: Mapping[str, Any] | None) -> str:
     if row is None or not row["compile"]:
         return ""
     facts = row["compile"]
-    return f"{facts['cold_s']:.1f}, {facts['graphs']}, {facts['recompiles']}" + " (breaks)" * bool(facts["broken"])
+    few = f" in {facts['draws']} draws" if facts.get("draws", DRAWS) < DRAWS else ""
+    said = f"{facts['cold_s']:.1f}, {facts['graphs']}, {facts['recompiles']}{few}"
+    return said + " (breaks)" * bool(facts["broken"])
 
 
 def apartness(row: Mapping[str, Any] | None) -> str:
