@@ -248,6 +248,11 @@ def numbers(bounds: Bounds, name: str) -> list[float]:
         raise TypeError(f"{name}: expected a number, a pair of numbers or a tensor, got {bounds!r}") from None
 
 
+def whole_numbers(u: Tensor, low: float, high: float) -> Tensor:
+    """Map uniforms to whole numbers, each equally likely, both bounds among them."""
+    return low + (u * (high - low + 1)).floor().clamp(max=high - low)
+
+
 class Switch:
     """Whether values that are only known at run time are checked; ``checks(False)`` turns them off."""
 

@@ -11,7 +11,7 @@ from ..arguments import RESAMPLE, choice, number, odd_pair, pair
 from ..base import Flags, Params
 from ..functional import filters
 from ..kinds import Intensity
-from ..sampling import Bounds, Draw, Range, check
+from ..sampling import Bounds, Draw, Range, check, whole_numbers
 
 
 def require_room(name: str, shape: Sequence[int], kernel: tuple[int, int], border: str) -> None:
@@ -31,11 +31,6 @@ def whole_pair(value: Any, name: str, low: int) -> tuple[int, int]:
     if not whole or not low <= values[0] <= values[1]:
         raise ValueError(f"{name}: expected whole numbers (low, high) from {low} on, got {value!r}")
     return values[0], values[1]
-
-
-def whole_numbers(u: Tensor, low: int, high: int) -> Tensor:
-    """Map uniforms to whole numbers, both bounds among them."""
-    return low + (u * (high - low + 1)).floor().clamp(max=high - low)
 
 
 class RandomGaussianBlur(Intensity):

@@ -12,7 +12,7 @@ from ..base import Flags, Params
 from ..functional import dropout
 from ..kinds import Intensity
 from ..opaque import store
-from ..sampling import Draw, Range, check
+from ..sampling import Draw, Range, check, whole_numbers
 
 Fill = float | Sequence[float] | str
 
@@ -40,7 +40,7 @@ class Extent:
     def __call__(self, u: Tensor, size: int) -> Tensor:
         """Map uniforms to whole numbers of pixels on an axis of a size."""
         if self.pixels:
-            return self.low + (u * (self.high - self.low + 1)).floor().clamp(max=self.high - self.low)
+            return whole_numbers(u, self.low, self.high)
         return ((self.low + u * (self.high - self.low)) * size).round().clamp(min=self.least)
 
     def fit(self, size: int, op: str) -> None:

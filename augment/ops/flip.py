@@ -9,7 +9,7 @@ from ..arguments import RESAMPLE, choice
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
-from ..sampling import Draw, check, numbers
+from ..sampling import Draw, check, numbers, whole_numbers
 from ..warp import Homography, Permutation
 
 
@@ -109,8 +109,7 @@ class RandomRotation90(Geometric):
         self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}
 
     def sample(self, draw: Draw) -> Params:
-        low, high = self.times
-        return {"times": (draw.u[:, 0] * (high - low + 1)).floor() + low}
+        return {"times": whole_numbers(draw.u[:, 0], *self.times)}
 
     def validate(self, params: Params, gate: Tensor) -> None:
         check(params["times"].isfinite(), gate, "times: expected finite numbers")

@@ -9,7 +9,7 @@ from .. import native
 from ..base import Flags, Params
 from ..functional import weather
 from ..kinds import Intensity
-from ..sampling import Bounds, Draw, Range, check, numbers
+from ..sampling import Bounds, Draw, Range, check, numbers, whole_numbers
 from .plasma import fitted, fractal
 
 INFINITY = float("inf")
@@ -66,7 +66,7 @@ class RandomRain(Intensity):
     def sample(self, draw: Draw) -> Params:
         drawn = {}
         for i, (name, (low, high)) in enumerate(zip(self.ranges, (self.drops, self.heights, self.widths), strict=True)):
-            drawn[name] = (low + (draw.u[:, i] * (high - low + 1)).floor()).clamp(max=high).long()
+            drawn[name] = whole_numbers(draw.u[:, i], low, high).long()
         return {**drawn, "coordinates_factor": draw.uniform((self.drops[1], 2), 0.0, 1.0)}
 
     def validate(self, params: Params, gate: Tensor) -> None:
