@@ -2,10 +2,11 @@
 
 from . import ops
 from .base import AugmentationBase2D
-from .containers import AugmentationSequential, ParamItem
+from .containers import AugmentationSequential, OneOf, ParamItem, RandomApply, RandomOrder, SomeOf
 from .deformation import Deformation, Field
 from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
 from .ops import *  # noqa: F403
+from .ragged import pad_labels, unpad_labels
 from .sampling import checks
 from .warp import Homography, Permutation, Warp
 
@@ -19,10 +20,16 @@ __all__ = [
     "GeometricAugmentationBase2D",
     "Homography",
     "IntensityAugmentationBase2D",
+    "OneOf",
     "ParamItem",
     "Permutation",
+    "RandomApply",
+    "RandomOrder",
     "RigidAffineAugmentationBase2D",
+    "SomeOf",
     "Warp",
     "checks",
+    "pad_labels",
+    "unpad_labels",
 ]
 __all__ += ops.__all__

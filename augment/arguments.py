@@ -30,6 +30,15 @@ def number(value: Any, name: str, low: float = -math.inf, high: float = math.inf
     return float(value)
 
 
+def probability(value: Any, name: str) -> Any:
+    """Give a probability, a number or a tensor of one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
+        raise TypeError(f"{name}: expected a probability in [0, 1], got {value!r}")
+    if isinstance(value, Tensor) and value.numel() != 1 or not 0 <= float(value) <= 1:
+        raise ValueError(f"{name}: expected a probability in [0, 1], got {value!r}")
+    return value
+
+
 def whole(value: Any, name: str, low: int) -> int:
     """Give a whole number that is not below a limit."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**31:

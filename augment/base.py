@@ -4,15 +4,16 @@ A call goes through these steps: the input becomes a batch; parameters are drawn
 neutral parameters; the image is computed; the parameters are recorded; the input's rank is restored.
 """
 
-import types
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from .arguments import probability
 from .opaque import load, store
 from .sampling import Draw, Range, Stream
+from .tracing import own_forward
 from .warp import Warp
 
 Params = dict[str, Tensor]
@@ -68,13 +69,7 @@ class Augmentation(nn.Module):
 
     def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # Dynamo keeps the graphs of a code object together and allows eight: every class needs a forward of its own.
-        if "forward" not in cls.__dict__:
-            base = cls.forward
-            code = base.__code__.replace(co_name=f"{cls.__name__}_forward")
-            forward = types.FunctionType(code, base.__globals__, "forward", base.__defaults__, base.__closure__)
-            forward.__kwdefaults__, forward.__doc__ = base.__kwdefaults__, base.__doc__
-            cls.forward = forward
+        own_forward(cls)
         if kind:
             cls.kind = cls
         cls.own = cls.__module__.startswith(f"{__package__}.")
@@ -86,13 +81,8 @@ class Augmentation(nn.Module):
         self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
     ) -> None:
         super().__init__()
-        for name, value in (("p", p), ("p_batch", p_batch)):
-            if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
-                raise TypeError(f"{name}: expected a probability in [0, 1], got {value!r}")
-            if isinstance(value, Tensor) and value.numel() != 1 or not 0 <= float(value) <= 1:
-                raise ValueError(f"{name}: expected a probability in [0, 1], got {value!r}")
-        self.p = p
-        self.p_batch = p_batch
+        self.p = probability(p, "p")
+        self.p_batch = probability(p_batch, "p_batch")
         self.same_on_batch = same_on_batch
         self.keepdim = keepdim
         self.flags: Flags = {}
@@ -170,6 +160,7 @@ class Augmentation(nn.Module):
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         after: Sequence[Tensor] = (),
+        rows: Tensor | None = None,
     ) -> Params:
         """Draw everything that is random in a call.
 
@@ -178,6 +169,7 @@ class Augmentation(nn.Module):
             generator: where to draw from; None for ``op.generator`` or the device's own.
             device: where the parameters shall be.
             after: tensors that were drawn before, which a compiled draw shall come after.
+            rows: the rows (B,) bool that a container has chosen; the gate of the others stays closed.
 
         Returns:
             The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
@@ -186,6 +178,8 @@ class Augmentation(nn.Module):
         if not isinstance(device, torch.device):
             device = torch.get_default_device() if device is None else torch.device(device)
         draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
+        if rows is not None:
+            draw.gate = draw.gate & rows
         if "generate_parameters" in self.overrides:
             params = _on(self.generate_parameters(batch_shape), device)
         elif self._param_generator is not None:  # one of kornia's

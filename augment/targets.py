@@ -37,6 +37,7 @@ class Target:
     rank: int | None = None
     added: int = 0
     watched: bool = False  # by ``visibility``, and no output
+    valid: Tensor | None = None  # (B, N) bool, False for padding
 
     def restore(self, keepdim: bool) -> Value:
         """Give the value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
@@ -132,6 +133,45 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
     return Target(key, value[(None,) * added], value.ndim, added)
 
 
+def frame(targets: Sequence[Target]) -> Tensor | None:
+    """Give the first image or mask that is a batch, which tells the rows and the size; None without."""
+    return next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+
+
+def marked(target: Target, name: str, valid: Any) -> Target:
+    """Give boxes or keypoints with the mask that says which of them are no padding."""
+    if isinstance(target.value, list):
+        raise TypeError(f"valid[{name!r}]: expected only beside a padded tensor, and {name} came as a list")
+    if not isinstance(valid, Tensor) or valid.dtype != torch.bool:
+        got = valid.dtype if isinstance(valid, Tensor) else type(valid).__name__
+        raise TypeError(f"valid[{name!r}]: expected a bool tensor, got {got}")
+    batch = valid[(None,) * target.added]
+    if batch.shape != target.value.shape[:2]:
+        shape = tuple(target.value.shape[target.added : 2])
+        raise ValueError(f"valid[{name!r}]: expected shape {shape}, as {name} has; got {tuple(valid.shape)}")
+    return replace(target, valid=batch)
+
+
+def pick(rows: Tensor, new: Target, old: Target, dims: int = 1) -> Target:
+    """Take of two values the new one where the mask ``rows``, of the first ``dims`` dimensions, is open."""
+
+    def among(open: Tensor, one: Tensor, other: Tensor) -> Tensor:
+        if (one.shape, one.dtype) != (other.shape, other.dtype):
+            raise ValueError(
+                f"{new.key}: expected one shape and dtype, whichever op a row gets; got "
+                f"{tuple(one.shape)} {one.dtype} and {tuple(other.shape)} {other.dtype}"
+            )
+        return torch.where(open, one, other)
+
+    if new.key == "class" or new.value is old.value:
+        return new
+    if isinstance(new.value, list):
+        pairs = enumerate(zip(new.value, old.value, strict=True))
+        return replace(new, value=[among(rows[i], one, other) for i, (one, other) in pairs])
+    mask = rows.view(*rows.shape, *(1 for _ in new.value.shape[dims:]))
+    return replace(new, value=among(mask, new.value, old.value))
+
+
 def check_batch(
     targets: Sequence[Target], rows: int, size: tuple[int, int] | None, device: torch.device | None = None
 ) -> None:
@@ -168,7 +208,7 @@ def transform(
     """Apply one op to all targets of a call."""
     warp = None
     if isinstance(op, Geometric):
-        like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+        like = frame(targets)
         warp = op.gated_warp(op.reference(params) if like is None else like, params, flags, gate)
 
     def moved(target: Target) -> Value:
@@ -186,13 +226,20 @@ def transform(
         if warp is None or key not in SPATIAL:
             return value
         if target.watched:
-            by_center = isinstance(op, Geometric) and op.keeps_by_center
-            return _each(
-                move(key, value, warp, gate, {}), lambda v, size=warp.size: visibility.cut(key, v, size, by_center)
-            )
+            return watched_after(op, target, warp, gate)
         return move(key, value, warp, gate, chosen)
 
     return [replace(target, value=moved(target)) for target in targets]
+
+
+def watched_after(op: Augmentation, target: Target, warp: Warp, gate: Tensor | None) -> Value:
+    """Move what is watched, and lose what the op cuts off; by centres only in the rows that it changes."""
+    value = move(target.key, target.value, warp, gate, {})
+    seen = _each(value, lambda v: visibility.cut(target.key, v, warp.size))
+    if not (isinstance(op, Geometric) and op.keeps_by_center):
+        return seen
+    held = _each(value, lambda v: visibility.cut(target.key, v, warp.size, True))
+    return held if gate is None else pick(gate, replace(target, value=held), replace(target, value=seen)).value
 
 
 def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
@@ -263,26 +310,31 @@ def all_boxes(targets: Sequence[Target]) -> Tensor | None:
     found = [t for t in targets if t.key.startswith("bbox") and not t.watched]
     padded = [pad_sequence(t.value, True) if isinstance(t.value, list) else t.value for t in found]
     boxes = [as_xyxy(t.key, value) for t, value in zip(found, padded, strict=True)]
+    boxes = [
+        b if t.valid is None else torch.where(t.valid.unsqueeze(-1), b, 0) for t, b in zip(found, boxes, strict=True)
+    ]
     return torch.cat([b.to(boxes[0].dtype) for b in boxes], 1) if boxes else None
 
 
-def watch(targets: Sequence[Target], size: tuple[int, int] | None) -> list[Target]:
+def watch(targets: Sequence[Target]) -> list[Target]:
     """Give targets that go through the ops beside the boxes and keypoints of a call, to tell what is still seen."""
-    watched = []
+    watched, like = [], frame(targets)
     for target in targets:
         if target.key not in SPATIAL:
             continue
         key = "keypoints" if target.key == "keypoints" else "bbox_xyxy"
         value = _each(target.value, lambda v, key=key, given=target.key: visibility.start(key, as_xyxy(given, v)))
-        if size is not None:
-            value = _each(value, lambda v, key=key: visibility.cut(key, v, size))
+        if like is not None:
+            size = (like.shape[-2], like.shape[-1])
+            value = _each(value, lambda v, key=key, size=size: visibility.cut(key, v, size))
         watched.append(replace(target, key=key, value=value, watched=True))
     return watched
 
 
 def verdicts(watched: Sequence[Target], least: float) -> list[Target]:
     """Say of watched targets what is still seen, (B, N) bool or a list of (N,)."""
-    return [replace(t, value=_each(t.value, lambda v, t=t: visibility.verdict(t.key, v, least))) for t in watched]
+    found = [replace(t, value=_each(t.value, lambda v, t=t: visibility.verdict(t.key, v, least))) for t in watched]
+    return [t if t.valid is None else replace(t, value=t.value & t.valid) for t in found]
 
 
 def _each(value: Value, fn: Callable[[Tensor], Tensor]) -> Value:
