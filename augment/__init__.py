@@ -5,7 +5,17 @@ from .base import AugmentationBase2D
 from .containers import AugmentationSequential, OneOf, ParamItem, RandomApply, RandomOrder, SomeOf
 from .deformation import Deformation, Field
 from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
+from .mix import Mix
 from .ops import *  # noqa: F403
+from .ops import (
+    PatchMix,
+    RandomCopyPaste,
+    RandomCutMixV2,
+    RandomJigsaw,
+    RandomMixUpV2,
+    RandomMosaic,
+    RandomTransplantation,
+)
 from .ragged import pad_labels, unpad_labels
 from .sampling import checks
 from .warp import Homography, Permutation, Warp
@@ -20,11 +30,19 @@ __all__ = [
     "GeometricAugmentationBase2D",
     "Homography",
     "IntensityAugmentationBase2D",
+    "Mix",
     "OneOf",
     "ParamItem",
+    "PatchMix",
     "Permutation",
     "RandomApply",
+    "RandomCopyPaste",
+    "RandomCutMixV2",
+    "RandomJigsaw",
+    "RandomMixUpV2",
+    "RandomMosaic",
     "RandomOrder",
+    "RandomTransplantation",
     "RigidAffineAugmentationBase2D",
     "SomeOf",
     "Warp",

@@ -45,6 +45,7 @@ class Augmentation(nn.Module):
         shared_params: those among them that hold for the whole batch.
         param_shapes: the shape of a row of those that are not one number a row; None where it is an image.
         bool_params: those that are masks.
+        late_params: those that only a call with all its targets adds.
         neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
         own_dtype: see ``Intensity``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
@@ -60,6 +61,7 @@ class Augmentation(nn.Module):
     shared_params: ClassVar[Sequence[str]] = ()
     param_shapes: ClassVar[Mapping[str, tuple[int, ...] | None]] = {}
     bool_params: ClassVar[Sequence[str]] = ()
+    late_params: ClassVar[Sequence[str]] = ()
     neutral: ClassVar[Mapping[str, float]] = {}
     own_dtype: bool = False
     columns: int = 0
@@ -281,7 +283,7 @@ class Augmentation(nn.Module):
         if not isinstance(params, Mapping):
             raise TypeError(f"{name}: params: expected a dict of tensors, got {type(params).__name__}")
         if names is not None:
-            missing = [key for key in names if key not in params]
+            missing = [key for key in names if key not in params and key not in self.late_params]
             foreign = [key for key in params if key not in names and key not in RESERVED]
             if missing or foreign:
                 raise ValueError(f"{name}: params: expected keys {sorted(names)}; missing {missing}, foreign {foreign}")
@@ -318,6 +320,11 @@ class Augmentation(nn.Module):
     # ---------------------------------------------------------------------------------------------------------- gate
 
     @property
+    def shares_draw(self) -> bool:
+        """Whether the rows share all uniforms."""
+        return self.same_on_batch
+
+    @property
     def always_open(self) -> bool:
         """Whether no draw can close the gate."""
         return not isinstance(self.p, Tensor) and self.p == 1 and self.p_batch == 1
@@ -350,7 +357,7 @@ class Augmentation(nn.Module):
         by_row = isinstance(self.p, Tensor) or 0 < self.p < 1
         by_batch = 0 < self.p_batch < 1
         columns = by_row + by_batch + (self.columns or len(self.ranges))
-        draw = Draw(shape, device, columns, stream, self.same_on_batch, after)
+        draw = Draw(shape, device, columns, stream, self.shares_draw, after)
         gate = draw.gate
         if by_row:
             p = self.p.to(device) if isinstance(self.p, Tensor) else self.p

@@ -133,6 +133,32 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
     return Target(key, value[(None,) * added], value.ndim, added)
 
 
+def as_targets(values: Sequence[Value], keys: Sequence[str]) -> list[Target]:
+    """Take the values of a call, one for each key, as batches of one number of rows."""
+    ranks = [v.ndim for k, v in zip(keys, values, strict=True) if k == "image" and isinstance(v, Tensor)]
+    targets = [as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)]
+    like = frame(targets)
+    if like is not None:
+        check_batch(targets, len(like), (like.shape[-2], like.shape[-1]), like.device)
+    return targets
+
+
+def label_names(targets: Sequence[Target]) -> list[str]:
+    """Name boxes and keypoints by their keys, the second of a kind by ``_1`` and so on."""
+    names: list[str] = []
+    for target in targets:
+        if target.key in SPATIAL:
+            count = sum(name.partition("#")[0] == target.key for name in names)
+            names.append(f"{target.key}#{count}")
+    return [name.removesuffix("#0").replace("#", "_") for name in names]
+
+
+def known(targets: Sequence[Target], keepdim: bool) -> list[Tensor | None]:
+    """Give of the boxes and keypoints of a call which ones are no padding, None where nothing says so."""
+    spatial = [t for t in targets if t.key in SPATIAL]
+    return [None if t.valid is None else replace(t, value=t.valid).restore(keepdim) for t in spatial]
+
+
 def frame(targets: Sequence[Target]) -> Tensor | None:
     """Give the first image or mask that is a batch, which tells the rows and the size; None without."""
     return next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
@@ -305,6 +331,16 @@ def as_xyxy(key: str, boxes: Tensor) -> Tensor:
     return boxes
 
 
+def from_xyxy(key: str, boxes: Tensor, dtype: torch.dtype) -> Tensor:
+    """Give boxes (B, N, 4), x1, y1, x2, y2, or keypoints, in the form of a data key and in a dtype."""
+    if key == "bbox":
+        x1, y1, x2, y2 = boxes.unbind(-1)
+        boxes = torch.stack([x1, y1, x2, y1, x2, y2, x1, y2], -1).unflatten(-1, (4, 2))
+    elif key == "bbox_xywh":
+        boxes = torch.cat([boxes[..., :2], boxes[..., 2:] - boxes[..., :2]], -1)
+    return boxes.to(dtype) if dtype.is_floating_point else boxes.round().to(dtype)
+
+
 def all_boxes(targets: Sequence[Target]) -> Tensor | None:
     """Give all boxes of a call as (B, N, 4), x1, y1, x2, y2, rows of a list filled up with empty ones; None without."""
     found = [t for t in targets if t.key.startswith("bbox") and not t.watched]
@@ -334,7 +370,15 @@ def watch(targets: Sequence[Target]) -> list[Target]:
 def verdicts(watched: Sequence[Target], least: float) -> list[Target]:
     """Say of watched targets what is still seen, (B, N) bool or a list of (N,)."""
     found = [replace(t, value=_each(t.value, lambda v, t=t: visibility.verdict(t.key, v, least))) for t in watched]
-    return [t if t.valid is None else replace(t, value=t.value & t.valid) for t in found]
+
+    def among(target: Target) -> Target:
+        if target.valid is None:
+            return target
+        if isinstance(target.value, list):
+            return replace(target, value=[v & k for v, k in zip(target.value, target.valid, strict=True)])
+        return replace(target, value=target.value & target.valid)
+
+    return [among(target) for target in found]
 
 
 def _each(value: Value, fn: Callable[[Tensor], Tensor]) -> Value:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from .. import targets as tg
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric, Intensity
+from ..mix import Mix
 from ..sampling import Draw, Stream
 from ..targets import Target
 from ..tracing import own_forward
@@ -174,10 +175,15 @@ class Container(nn.Sequential):
         if call.handed_in:
             data = child.checked_params(data, shape, device)
             tg.check_batch(targets, shape[0], None)
+        if isinstance(child, Mix):
+            data = child.settle(data, targets)
         gate = child.gate(data) if call.handed_in or call.gated or not child.always_open else None
         flags = tg.flags_for(child, call.options)
         with torch.autocast(device.type, enabled=False):
-            moved = tg.transform(child, targets, data, gate, flags, call.options)
+            if isinstance(child, Mix):
+                moved = child.transform_targets(targets, data, gate, call.options, flags)
+            else:
+                moved = tg.transform(child, targets, data, gate, flags, call.options)
         child.record(data, shape, flags)
         return moved, child._params
 
@@ -330,4 +336,6 @@ def _plain(module: nn.Module, target: Target, data: Params | None) -> Target:
 def _invert(child: nn.Module, item: ParamItem, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
     if isinstance(child, Container):
         return child.invert_targets(targets, item.data, {**options, **child.extra_args})
+    if isinstance(child, Mix) and not child.never_open:
+        child.inverse()
     return tg.invert(child, targets, item.data, options) if isinstance(child, Geometric) else targets

@@ -116,7 +116,8 @@ class AugmentationSequential(Container):
             verdicts = [t.restore(self.keepdim) for t in tg.verdicts(watched, self.min_visibility)]
             self.valid = dict(zip(names, verdicts, strict=True))
         else:
-            self.valid = dict(valid or {})
+            self.valid = dict(zip(names, tg.known(moved, self.keepdim), strict=True))
+            self.valid = {name: known for name, known in self.valid.items() if known is not None}
         return values.write(args, targets, moved, self.keepdim)
 
     def inverse(

@@ -1,6 +1,7 @@
 """What goes into a container and comes out: positional values or a dict, as targets and back."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -21,12 +22,7 @@ def read(args: Sequence[Value], keys: Sequence[str] | None) -> list[Target]:
         values = list(args)
         if keys is None or len(keys) != len(values):
             raise ValueError(f"args: expected one value for each of data_keys {keys}, got {len(values)}")
-    ranks = [v.ndim for k, v in zip(keys, values, strict=True) if k == "image" and isinstance(v, Tensor)]
-    targets = [tg.as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)]
-    like = tg.frame(targets)
-    if like is not None:
-        tg.check_batch(targets, len(like), (like.shape[-2], like.shape[-1]), like.device)
-    return targets
+    return tg.as_targets(values, keys)
 
 
 def mark(targets: Sequence[Target], names: Sequence[str], valid: Valid) -> list[Target]:
@@ -55,12 +51,7 @@ def labels(args: Sequence[Value], targets: Sequence[Target]) -> list[str]:
     if is_dict(args):
         named = [(name, tg.key_in_dict(name, value)) for name, value in args[0].items()]
         return [name for name, key in named if key in tg.SPATIAL]
-    names: list[str] = []
-    for target in targets:
-        if target.key in tg.SPATIAL:
-            count = sum(name.partition("#")[0] == target.key for name in names)
-            names.append(f"{target.key}#{count}")
-    return [name.removesuffix("#0").replace("#", "_") for name in names]
+    return tg.label_names(targets)
 
 
 def is_dict(args: Sequence[Value]) -> bool:
@@ -73,8 +64,11 @@ def _fresh(target: Target, given: Target, keepdim: bool) -> Value:
     if isinstance(target.value, list):
         pairs = zip(target.value, given.value, strict=True)
         return [new.clone() if new is old and isinstance(new, Tensor) else new for new, old in pairs]
-    if given.valid is not None:
+    if given.valid is not None and target.valid is given.valid:
         target = tg.pick(given.valid, target, given, 2)
+    elif target.valid is not None and (n := given.value.shape[1]) < target.value.shape[1]:  # a mix has added some
+        mixed, there = target.value, torch.cat([torch.ones_like(target.valid[:, :n]), target.valid[:, n:]], 1)
+        target = replace(target, value=torch.where(there.view(*there.shape, *(1,) * (mixed.ndim - 2)), mixed, 0))
     output = target.restore(keepdim)
     return output.clone() if isinstance(output, Tensor) and target.value is given.value else output
 

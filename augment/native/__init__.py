@@ -12,6 +12,7 @@ from .field import displace, follow_field, smooth_field
 from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
+from .mix import collage, pick_labels, take_rows
 from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
@@ -20,6 +21,7 @@ from .weather import rain
 __all__ = [
     "add_noise",
     "box_blur",
+    "collage",
     "colour_jitter",
     "defocus",
     "displace",
@@ -41,6 +43,7 @@ __all__ = [
     "median_blur",
     "permute",
     "photometric_distort",
+    "pick_labels",
     "place",
     "plasma",
     "posterize",
@@ -54,6 +57,7 @@ __all__ = [
     "smooth_field",
     "stretch",
     "take_channels",
+    "take_rows",
     "warp_homography",
     "zoom_blur",
 ]
