@@ -104,8 +104,9 @@ class RandomMixUpV2(Mix):
 class RandomCutMixV2(Mix):
     """Paste a rectangle of another row, from the same place (S. Yun et al., "CutMix", 2019, arXiv 1905.04899).
 
-    The sides are ``sqrt(1 - lambda)`` of the image's, rounded down. Masks are cut with the image. Of every own box there
-    is the smallest box around what is not covered, and behind these, of every box of the other row, what is pasted.
+    The sides are ``sqrt(1 - lambda)`` of the image's, rounded down. Masks are cut with the image. Of every own box
+    there is the smallest box around what is not covered, and behind these, of every box of the other row, what is
+    pasted.
 
     Args:
         num_mix: how many rectangles are pasted one after the other.

@@ -19,10 +19,10 @@ from ..targets import Target
 class RandomTransplantation(Mix):
     """Put all pixels of one class of the row before into a row.
 
-    As in J. Sellner et al., "Semantic segmentation of surgical hyperspectral images under geometric domain shifts",
-    2023. The classes are those of the first mask; a row whose donor has none left stays as it is. All masks follow. Of an own
-    box stands the smallest box around its pixels that are not covered, and of one of the donor that around its pixels
-    that are taken.
+    As in J. Sellner et al., "Semantic segmentation of surgical hyperspectral images under geometric domain shifts", 2023.
+    The classes are those of the first mask; a row whose donor has none left stays as it is. All masks follow. Of an
+    own box there is the smallest box around its pixels that are not covered, and of one of the donor that around its
+    pixels that are taken.
 
     Args:
         excluded_labels: classes that are not taken.
@@ -101,10 +101,10 @@ class RandomCopyPaste(Mix):
     """Paste objects of another row, without a blend at their edges.
 
     As in G. Ghiasi et al., "Simple copy-paste is a strong data augmentation method for instance segmentation", 2021,
-    arXiv 2012.07177. The mask has a channel for each object, (B, N, H, W), empty ones for padding, or comes as a list of
-    (n, H, W). Behind a row's own objects stand those of the other, empty where one was not chosen: (B, 2 N, H, W). What
-    is covered is taken out of the own masks, and their boxes are cut to what is left; boxes (B, N, 4) and classes (B, N)
-    go with the masks.
+    arXiv 2012.07177. The mask has a channel for each object, (B, N, H, W), empty ones for padding, or comes as a list
+    of (n, H, W). Behind a row's own objects stand those of the other, empty where one was not chosen: (B, 2 N, H, W).
+    What is covered is taken out of the own masks, and their boxes are cut to what is left; boxes (B, N, 4) and classes
+    (B, N) go with the masks.
 
     Args:
         p: probability that a unit of ``mode`` is changed.
