@@ -22,24 +22,30 @@ def mate_of(u: Tensor) -> Tensor:  # (..., B) uniforms to (..., B) int64
 
 
 def beta_table(a: float) -> Tensor:  # (POINTS,) float32
-    """Tabulate the lower half of the quantiles of Beta(a, a), over s = (2 u) ** (1 / a), where it is smooth.
+    """Tabulate the lower half of the quantiles of Beta(a, a), over ``_smooth`` of the uniforms.
 
     The distribution is summed by a series of positive terms (DLMF 8.17.8 with a = b).
     """
-    x = torch.linspace(0, 0.5, 8 * POINTS, dtype=torch.float64)
+    x = 0.5 * (1 - torch.linspace(0, 1, 8 * POINTS, dtype=torch.float64).square())
     term = total = torch.ones_like(x)
     for n in range(100_000):
         term = term * x * ((2 * a + n) / (a + 1 + n))
         total = total + term
-        if term[-1] < 1e-16 * total[-1]:
+        if term[0] < 1e-16 * total[0]:
             break
     constant = math.log(2 / a) + math.lgamma(2 * a) - 2 * math.lgamma(a)
-    s = x * (1 - x) * torch.exp((constant + total.log()) / a)
-    s = s / s[-1]
+    twice = a * (x * (1 - x)).log() + constant + total.log()  # the logarithm of two times the distribution
+    place = _smooth((twice - twice[0]).exp(), a)
+    place[-1] = 1
     wanted = torch.linspace(0, 1, POINTS, dtype=torch.float64)
-    right = torch.searchsorted(s, wanted).clamp(1, len(s) - 1)
-    share = (wanted - s[right - 1]) / (s[right] - s[right - 1]).clamp(min=1e-300)
+    right = torch.searchsorted(place, wanted).clamp(1, len(place) - 1)
+    share = (wanted - place[right - 1]) / (place[right] - place[right - 1]).clamp(min=1e-300)
     return torch.lerp(x[right - 1], x[right], share.clamp(0, 1)).float()
+
+
+def _smooth(twice: Tensor, a: float) -> Tensor:
+    """Stretch two times the distribution, in 0..1, to a scale in 0..1 on which the quantiles have no steep end."""
+    return (-torch.expm1(twice.log() / a)).clamp(min=0).sqrt()
 
 
 def beta_quantile(u: Tensor, a: float, table: Tensor) -> Tensor:
@@ -47,7 +53,7 @@ def beta_quantile(u: Tensor, a: float, table: Tensor) -> Tensor:
     if a == 1:
         return u
     table = table.to(u)
-    place = (2 * torch.minimum(u, 1 - u)).clamp(0, 1) ** (1 / a) * (POINTS - 1)
+    place = _smooth((2 * torch.minimum(u, 1 - u)).clamp(0, 1), a) * (POINTS - 1)
     left = place.floor().clamp(max=POINTS - 2)
     index = left.long()
     lower = torch.lerp(table[index], table[index + 1], place - left)

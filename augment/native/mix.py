@@ -162,13 +162,17 @@ def pick_labels(
 ) -> tuple[Tensor, Tensor]:  # (B,) labels, and (B,) bool, whether there was any
     """Choose one of the different values of a row, each with the same share whatever its area."""
     mask = mask.detach()
-    if mask.is_cpu:
-        return _pick(mask, u, list(excluded))
+    return _pick(mask, u, list(excluded)) if mask.is_cpu else pick_by_sorting(mask, u, excluded)
+
+
+def pick_by_sorting(mask: Tensor, u: Tensor, excluded: Sequence[float]) -> tuple[Tensor, Tensor]:
+    """Do what ``pick_labels`` does for the whole batch at once."""
     known = (mask.byte() if mask.dtype == torch.bool else mask).sort(1).values
     first = torch.cat([torch.ones_like(known[:, :1], dtype=torch.bool), known[:, 1:] != known[:, :-1]], 1)
     for label in excluded:
         first = first & (known != label)
     count = first.sum(1)
-    wanted = (u * count).floor().clamp(max=(count - 1).clamp(min=0)).long() + 1
+    wanted = torch.minimum((u * count).long(), (count - 1).clamp(min=0)) + 1
     place = ((first.cumsum(1) == wanted.unsqueeze(1)) & first).int().argmax(1, keepdim=True)
-    return known.gather(1, place).squeeze(1).to(mask.dtype), count > 0
+    labels = torch.where(count > 0, known.gather(1, place).squeeze(1), 0)
+    return labels.to(mask.dtype), count > 0

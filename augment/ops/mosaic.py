@@ -78,7 +78,8 @@ class RandomMosaic(Mix):
         b, _, height, width = draw.shape
         draw.gate = self.shared(draw.gate)
         own = torch.arange(b, device=draw.device)
-        others = draw.u[:, 2:].mT.flatten().argsort().remainder(max(b, 1)).view(-1, b)  # each row as often
+        order = draw.u[:, 2:].mT.flatten().argsort()
+        others = order.remainder(max(b, 1)).view(self.grid[0] * self.grid[1] - 1, b)  # each row as often
         start = self.start(self.shared(draw.u[:, :2]))
         x, y = (start[:, 0] * width).floor(), (start[:, 1] * height).floor()
         h, w = self.output_size((height, width))

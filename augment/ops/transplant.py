@@ -19,8 +19,8 @@ from ..targets import Target
 class RandomTransplantation(Mix):
     """Put all pixels of one class of the row before into a row.
 
-    As in J. Sellner et al., "Semantic segmentation of surgical hyperspectral images under geometric domain shifts", 2023.
-    The classes are those of the first mask; a row whose donor has none left stays as it is. All masks follow. Of an
+    After J. Sellner et al., "Semantic segmentation of surgical hyperspectral images under geometric domain shifts",
+    2023. The classes are those of the first mask; a row whose donor has none left stays as it is. All masks follow. Of an
     own box there is the smallest box around its pixels that are not covered, and of one of the donor that around its
     pixels that are taken.
 
