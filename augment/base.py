@@ -356,7 +356,8 @@ class Augmentation(nn.Module):
     def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None, after: Sequence[Tensor]) -> Draw:
         by_row = isinstance(self.p, Tensor) or 0 < self.p < 1
         by_batch = 0 < self.p_batch < 1
-        columns = by_row + by_batch + (self.columns or len(self.ranges))
+        first, gates = (1 if by_row else 0), (1 if by_row else 0) + (1 if by_batch else 0)
+        columns = gates + (self.columns or len(self.ranges))
         draw = Draw(shape, device, columns, stream, self.shares_draw, after)
         gate = draw.gate
         if by_row:
@@ -365,10 +366,10 @@ class Augmentation(nn.Module):
         elif self.p == 0:
             gate = torch.zeros_like(gate)
         if by_batch:
-            gate = gate & (draw.u[:1, int(by_row)] < self.p_batch)
+            gate = gate & (draw.u[:1, first] < self.p_batch)
         elif self.p_batch == 0:
             gate = torch.zeros_like(gate)
-        draw.gate, draw.u = gate, draw.u[:, by_row + by_batch :]
+        draw.gate, draw.u = gate, draw.u[:, gates:]
         return draw
 
     # ------------------------------------------------------------------------------------------------------- hygiene

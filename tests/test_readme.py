@@ -50,6 +50,17 @@ def test_detection_example_runs() -> None:
     assert names["keep"].tolist() == [[True, False]] * 2
 
 
+def test_mixing_example_runs(optimizer: str) -> None:
+    code = [block for language, block in BLOCKS if language == "python"][2]
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    boxes, labels = torch.tensor([[[10.0, 20, 60, 80], [0, 0, 0, 0]]] * 4), torch.randint(10, (4, 2))
+    names = {"K": augment, "torch": torch, "images": torch.rand(4, 3, 90, 120), "boxes": boxes, "labels": labels}
+    names["masks"] = torch.randint(5, (4, 1, 90, 120))
+    exec(code, names)
+    assert names["boxes"].shape == (4, 16, 4) and names["classes"].shape == names["keep"].shape == (4, 16)
+    assert names["shares"].shape == (4, 10)
+
+
 def test_contributed_op_works() -> None:
     from augment.base import Flags, Params
     from augment.functional import colour

@@ -20,8 +20,8 @@ class RandomTransplantation(Mix):
     """Put all pixels of one class of the row before into a row.
 
     After J. Sellner et al., "Semantic segmentation of surgical hyperspectral images under geometric domain shifts",
-    2023. The classes are those of the first mask; a row whose donor has none left stays as it is. All masks follow. Of an
-    own box there is the smallest box around its pixels that are not covered, and of one of the donor that around its
+    2023. The classes are those of the first mask; a row whose donor has none left stays as it is. All masks follow. Of
+    an own box there is the smallest box around its pixels that are not covered, and of one of the donor that around its
     pixels that are taken.
 
     Args:
