@@ -57,7 +57,10 @@ CALLS = {
     "displace_lines": (LINES, 0, 0, [0.5]),
     "displace_lines_nearest": (LINES, 1, 1, [0.0]),
     "fill_rectangles": (HOLES, [0.5]),
-    "fill_grid": (torch.tensor([[5.0, 0, 0, 0], [6, 3, 2, 5], [9, 4, 8, 0]]), [0.5]),
+    "fill_grid": (
+        torch.tensor([[[5.0, 0, 0], [5, 0, 0]], [[6, 3, 2], [6, 3, 5]], [[9, 4, 8], [4.5, 2, 0]]]),
+        [0.5],
+    ),
     "add_noise": (GATE, NOISE),
     "shot_noise": (torch.tensor([0.0, 12.0, 60.0]), NOISE),
     "sensor_noise": (torch.tensor([[0.0, 0.1], [0.3, 0.1], [0.5, 0.02]]), NOISE[:, :2]),
