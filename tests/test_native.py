@@ -106,6 +106,15 @@ def test_opcheck_rowwise(name: str) -> None:
     torch.library.opcheck(backward, (gradient, image.detach(), params, True, *config))
 
 
+def test_constants_are_kept_and_not_shared() -> None:
+    constant = torch.ops.augment.constant.default
+    values, cpu = [0.5, 2.0, -1.0], torch.device("cpu")
+    for dtype in (torch.float64, torch.int64):
+        torch.library.opcheck(constant, (values, dtype, cpu))
+        constant(values, dtype, cpu).zero_()
+        assert torch.equal(constant(values, dtype, cpu), torch.tensor(values).to(dtype))
+
+
 def test_opcheck_others() -> None:
     device = torch.device("cpu")
     gate = GATE > 0
