@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import targets as tg
-from ..arguments import choice, number
+from ..arguments import choice, number, switch
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric
 from ..sampling import Stream
@@ -84,8 +84,8 @@ class AugmentationSequential(nn.Sequential):
         super().__init__(OrderedDict((f"{type(child).__name__}_{i}", child) for i, child in enumerate(args)))
         if random_apply is not False or random_apply_weights is not None:
             raise ValueError(f"random_apply: expected False, a random choice is not offered; got {random_apply!r}")
-        self.data_keys = None if data_keys is None else [tg.data_key(key) for key in data_keys]
-        self.keepdim = bool(keepdim)
+        self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
+        self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         self.transformation_matrix_mode = choice(
             transformation_matrix_mode, "transformation_matrix_mode", ("silent", "rigid", "skip")
         )
@@ -94,15 +94,14 @@ class AugmentationSequential(nn.Sequential):
         self.valid: dict[str, Value] = {}
         self._params: list[ParamItem] | None = None
         self._own_stream: Stream | None = None
-        known = {"resample", "padding_mode", "fill"}
-        known |= {flag for module in self.modules() if isinstance(module, Augmentation) for flag in module.flags}
+        ops = [module for module in self.modules() if isinstance(module, Augmentation)]
+        known = {"resample", "padding_mode", "fill"} | {flag for op in ops for flag in op.flags}
         foreign = sorted(set(self.extra_args.get("image", {})) - known)
         if foreign:
             raise TypeError(f"extra_args['image']: expected flags of the ops, {sorted(known)}; got {foreign}")
-        if same_on_batch is not None:
-            for module in self.modules():
-                if isinstance(module, Augmentation):
-                    module.same_on_batch = same_on_batch
+        for op in ops:
+            tg.flags_for(op, self.extra_args)
+            op.same_on_batch = op.same_on_batch if same_on_batch is None else switch(same_on_batch, "same_on_batch")
 
     def forward(
         self,
@@ -234,7 +233,7 @@ class AugmentationSequential(nn.Sequential):
             named = [(tg.key_in_dict(name, value), value) for name, value in args[0].items()]
             keys, values = [key for key, _ in named if key], [value for key, value in named if key]
         else:
-            keys = self.data_keys if data_keys is None else [tg.data_key(key) for key in data_keys]
+            keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
             values = list(args)
             if keys is None or len(keys) != len(values):
                 raise ValueError(f"args: expected one value for each of data_keys {keys}, got {len(values)}")
