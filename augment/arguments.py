@@ -156,7 +156,8 @@ def channel_values(value: Any, name: str) -> list[float]:
     if isinstance(value, Tensor):
         value = value.flatten().tolist()
     values = [value] if is_real(value) else value
-    if not isinstance(values, Sequence) or not values or not all(map(is_real, values)):
+    known = isinstance(values, Sequence) and not isinstance(values, (str, bytes))
+    if not known or not values or not all(map(is_real, values)):
         raise TypeError(f"{name}: expected a number, or one for each channel, got {value!r}")
     if not all(map(is_finite, values)):
         raise ValueError(f"{name}: expected finite numbers, got {value!r}")

@@ -41,7 +41,7 @@ def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: t
 def drawn_shape(op: "Augmentation", params: Mapping[str, Tensor]) -> Tensor:
     """Give the shape (B, C, H, W) of the batch that parameters were drawn for, as they say."""
     shape = params["forward_input_shape"]
-    if tuple(shape.shape) != (op.rank + 2,) or shape.is_floating_point() or shape.dtype == torch.bool:
+    if tuple(shape.shape) != (op.rank + 2,) or shape.dtype not in (torch.int64, torch.int32):
         raise ValueError(
             f"{type(op).__name__}: params['forward_input_shape']: expected {op.rank + 2} whole numbers, "
             f"got {shape.dtype} {tuple(shape.shape)}"
@@ -75,12 +75,11 @@ def _check_rows(op: "Augmentation", key: str, value: Tensor, rows: int) -> None:
 
 
 def check_values(op: "Augmentation", params: dict[str, Tensor]) -> None:
-    """Require finite numbers in the open rows, and a shape of pixels."""
-    gate = op.gate(params)
+    """Require finite numbers, in closed rows as well, and a shape of pixels."""
     for key in (*(op.known_params or ()), "batch_prob"):
         value, small = params[key], op.param_shapes.get(key, ()) is not None and key not in op.shared_params
         if value.is_floating_point() and small:
-            check(value.isfinite(), None if key == "batch_prob" else gate, f"{key}: expected finite values")
+            check(value.isfinite(), None, f"{key}: expected finite values")
     if "forward_input_shape" in params:
         check(params["forward_input_shape"][1:] > 0, None, "forward_input_shape: expected at least one pixel")
 

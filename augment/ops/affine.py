@@ -14,7 +14,7 @@ from ..sampling import Bounds, Draw, Range, check, numbers
 from ..warp import Homography
 
 TURN = (-360.0, 360.0)
-POSITIVE = (1e-6, float("inf"))
+POSITIVE = (1e-6, 1e6)  # beyond, a matrix has no inverse in float32
 
 
 class RandomRotation(Geometric):
@@ -133,7 +133,8 @@ class RandomAffine(Geometric):
         }
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        check(params["scale"] > 0, gate, "scale: expected positive values")
+        scale, (low, high) = params["scale"], POSITIVE
+        check((scale >= low) & (scale <= high), gate, f"scale: expected values in [{low}, {high}]")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         matrix = geometry.affine(

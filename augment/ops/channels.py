@@ -42,7 +42,7 @@ class RandomChannelShuffle(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         source = params["channels"]
-        check((source >= 0) & (source < source.shape[-1]), gate, "channels: expected numbers of channels")
+        check((source >= 0) & (source < source.shape[-1]), None, "channels: expected numbers of channels")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.take_channels(input, places(self, params, "channels", input))
@@ -202,7 +202,7 @@ class RandomPlanckianJitter(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         inside = (params["idx"] >= 0) & (params["idx"] < len(self.pl))
-        check(inside, gate, f"idx: expected numbers in 0..{len(self.pl) - 1}")
+        check(inside, None, f"idx: expected numbers in 0..{len(self.pl) - 1}")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         ratios = self.pl.to(input.device)[params["idx"].long()].view(-1, 3, 1, 1).to(input.dtype)

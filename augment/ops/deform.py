@@ -14,9 +14,10 @@ from ..deformation import Field, Formula, Lines
 from ..functional import fields, filters, resample
 from ..kinds import Geometric
 from ..replay import image_map
-from ..sampling import Bounds, Draw, Range, check
+from ..sampling import Bounds, Draw, Range, check, numbers
 
 CORNERS_AND_MIDDLE = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0), (0.0, 0.0))
+FARTHEST = math.log(1e30)  # what is pushed farther leaves the floats
 THINNEST = 0.01  # of its width is what a cell of a grid keeps at least
 
 
@@ -96,7 +97,7 @@ class RandomFisheye(Geometric):
 
     Args:
         center_x, center_y: (low, high) of the centre, in units.
-        gamma: (low, high) of the exponent; positive.
+        gamma: (low, high) of the exponent; positive, and so that no corner is pushed by more than 1e30.
         same_on_batch: share one draw among the rows.
         p: probability that a row is deformed.
         keepdim: give the output the rank of the input.
@@ -129,10 +130,18 @@ class RandomFisheye(Geometric):
             "center_y": Range(center_y, "center_y", None),
             "gamma": Range(gamma, "gamma", None, (1e-3, math.inf)),
         }
+        x, y, most = (max(map(abs, numbers(bounds, ""))) for bounds in (center_x, center_y, gamma))
+        if most * math.log(math.hypot(1 + x, 1 + y)) > FARTHEST:
+            raise ValueError(f"gamma: expected powers of the distance from the centre up to 1e30, got {gamma!r}")
         self.accept(resample=resample, padding_mode=padding_mode)
 
     def sample(self, draw: Draw) -> Params:
         return {name: value.unsqueeze(1) for name, value in super().sample(draw).items()}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        reach = torch.hypot(1 + params["center_x"].abs(), 1 + params["center_y"].abs()).log() * params["gamma"]
+        check(reach <= FARTHEST, gate, "gamma: expected powers of the distance from the centre up to 1e30")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Formula:
         size = (input.shape[-2], input.shape[-1])
@@ -157,7 +166,7 @@ class RandomThinPlateSpline(Geometric):
     Between them it is the spline of F. Bookstein, "Principal warps", 1989, with its kernels on ``src`` as in kornia.
 
     Args:
-        scale: how far a point moves at most along x and along y, in halves of the image's size.
+        scale: how far a point moves at most along x and along y, in halves of the image's size; in 0..10.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
         same_on_batch: share one draw among the rows.
@@ -187,7 +196,7 @@ class RandomThinPlateSpline(Geometric):
         resample: Any = "BILINEAR",
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {"scale": Range(scale, "scale")}
+        self.ranges = {"scale": Range(scale, "scale", domain=(-10, 10))}
         self.accept(resample=resample, align_corners=align_corners, padding_mode=padding_mode)
 
     def sample(self, draw: Draw) -> Params:
@@ -196,8 +205,8 @@ class RandomThinPlateSpline(Geometric):
         return {"src": src, "dst": src + self.ranges["scale"](draw.u).unflatten(1, (5, 2))}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite points")
+        possible = fields.plate_weights(params["src"], params["dst"]).isfinite()
+        check(possible, gate, "src, dst: expected points that neither coincide nor lie on a line")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Formula:
         height, width = size = (input.shape[-2], input.shape[-1])

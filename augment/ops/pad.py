@@ -9,7 +9,7 @@ from ..arguments import channel_values, pair, switch, whole, whole_pixel_border
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
-from ..sampling import Bounds, Draw, Range, check
+from ..sampling import Bounds, Draw, Range
 from ..warp import Homography, Letterbox, Rescale, Window
 from .crop import SHAPES, WINDOW, Size, require_border, rescale, side_to_size, whole_frame
 
@@ -238,7 +238,7 @@ class RandomZoomOut(Geometric):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {"side": Range(side_range, "side_range", None, (1.0, float("inf")))}
+        self.ranges = {"side": Range(side_range, "side_range", None, (1.0, 1e6))}
         self.accept(resample=resample, fill=fill)
 
     def sample(self, draw: Draw) -> Params:
@@ -246,9 +246,6 @@ class RandomZoomOut(Geometric):
         side = self.ranges["side"](draw.u[:, 0])
         room = 1 - 1 / side
         return {"side": side, "left": draw.u[:, 1] * room * width, "top": draw.u[:, 2] * room * height}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        check(params["side"] > 0, gate, "side: expected positive values")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         scale = 1 / params["side"]

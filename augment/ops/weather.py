@@ -75,7 +75,7 @@ class RandomRain(Intensity):
         start, count = params["coordinates_factor"], params["number_of_drops_factor"]
         message = f"number_of_drops_factor: expected 0 to {start.shape[1]}, as there are coordinates"
         check((count >= 0) & (count <= start.shape[1]), gate, message)
-        check((start >= 0) & (start <= 1), gate, "coordinates_factor: expected values in [0, 1]")
+        check((start >= 0) & (start <= 1), None, "coordinates_factor: expected values in [0, 1]")
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         for name, bounds, size in (("drop_height", self.heights, shape[-2]), ("drop_width", self.widths, shape[-1])):
