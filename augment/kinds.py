@@ -11,7 +11,7 @@ from . import native
 from .arguments import BORDER_MODES, RESAMPLE, channel_values, choice, one_a_channel
 from .base import Augmentation, Flags, Params
 from .opaque import load, store
-from .replay import drawn_shape
+from .replay import drawn_shape, of_call
 from .warp import Homography, Warp
 
 EXACT_IN_FLOAT32 = (
@@ -195,18 +195,10 @@ class Geometric(Augmentation, kind=True):
 
     def last_warp(self, params: Params | None = None, flags: Flags | None = None) -> Warp:
         """Give the warp of the last call, or of the call that drew ``params``."""
-        if params is None and self._input_shape is None:
-            raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
-        last = params is None or params is self._params
-        shape = self._input_shape if last else None
-        params = self._params if params is None else params
-        if not last and "forward_input_shape" not in params:
-            name = type(self).__name__
-            raise ValueError(
-                f"{name}: params: expected those of a call, with 'forward_input_shape'; got {list(params)}"
-            )
-        reference = self.reference(params, shape)
-        return self.gated_warp(reference, params, self._last_flags if flags is None else flags, self.gate(params))
+        params, shape = of_call(self, params)
+        return self.gated_warp(
+            self.reference(params, shape), params, self._last_flags if flags is None else flags, self.gate(params)
+        )
 
     def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
         """Give a stand-in without memory for the image that parameters were drawn for."""
@@ -221,10 +213,11 @@ class Geometric(Augmentation, kind=True):
             params: the parameters of the call; None for the last one.
             **overrides: values for entries of ``op.flags``.
         """
-        flags = {**self._last_flags, **self.override_flags(overrides)} if overrides else self._last_flags
+        changed = self.override_flags(overrides)
+        flags = {**self._last_flags, **{key: changed[key] for key in overrides}}
         batch = self.as_batch(input)
-        warp = self.last_warp(params, flags).inverse()
-        rows = len((self._params if params is None else params)["batch_prob"])
+        params, _ = of_call(self, params)
+        warp, rows = self.last_warp(params, flags).inverse(), len(params["batch_prob"])
         if (len(batch), batch.shape[-2], batch.shape[-1]) != (rows, *warp.input_size):
             raise ValueError(
                 f"{type(self).__name__}: input: expected {rows} rows of the size {warp.input_size} that came out, "

@@ -38,15 +38,38 @@ def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: t
                 _check_rows(op, key, value, shape[0])
 
 
-def drawn_shape(op: "Augmentation", params: Mapping[str, Tensor]) -> Tensor:
+def drawn_shape(op: "Augmentation", params: Any) -> Tensor:
     """Give the shape (B, C, H, W) of the batch that parameters were drawn for, as they say."""
-    shape = params["forward_input_shape"]
+    name = type(op).__name__
+    shape = params.get("forward_input_shape") if isinstance(params, Mapping) else None
+    if not isinstance(shape, Tensor):
+        raise ValueError(f"{name}: params: expected those of a call, with a tensor 'forward_input_shape'")
     if tuple(shape.shape) != (op.rank + 2,) or shape.dtype not in (torch.int64, torch.int32):
         raise ValueError(
-            f"{type(op).__name__}: params['forward_input_shape']: expected {op.rank + 2} whole numbers, "
+            f"{name}: params['forward_input_shape']: expected {op.rank + 2} whole numbers, "
             f"got {shape.dtype} {tuple(shape.shape)}"
         )
     return shape
+
+
+def origin(op: "Augmentation", params: Any) -> tuple[Sequence[int], torch.device]:
+    """Give the shape (B, C, H, W) and the device of the batch that parameters were drawn for."""
+    _, *size = drawn_shape(op, params).tolist()
+    drawn = [v for k, v in params.items() if k != "forward_input_shape" and isinstance(v, Tensor) and v.ndim]
+    if not drawn:
+        raise ValueError(f"{type(op).__name__}: params: expected those of a call, got {list(params)}")
+    first = params.get("batch_prob", drawn[0])
+    return (len(first), *size), first.device
+
+
+def of_call(op: "Augmentation", params: dict[str, Tensor] | None) -> tuple[dict[str, Tensor], Sequence[int]]:
+    """Give the parameters and the shape (B, C, H, W) of the last call, or of the one that drew ``params``."""
+    if params is None or params is op._params:
+        if op._input_shape is None:
+            raise ValueError(f"{type(op).__name__}: params: expected a call before, or the params of one")
+        return op._params, op._input_shape
+    shape, device = origin(op, params)
+    return op.checked_params(params, shape, device), shape
 
 
 def _check_dtype(op: "Augmentation", key: str, value: Tensor, device: torch.device) -> None:

@@ -13,6 +13,7 @@ from . import visibility
 from .arguments import BORDER_MODES, RESAMPLE, Check, channel_values, label_values, one_of, switch
 from .base import Augmentation, Flags, Params
 from .kinds import Geometric
+from .replay import of_call
 from .warp import Warp
 
 Value = Any
@@ -221,8 +222,9 @@ def fitting(options: Flags, mask: Tensor) -> Flags:
 
 def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
     """Lead all targets of a call back through one op."""
+    params, _ = of_call(op, params)
     warp = op.last_warp(params).inverse()
-    check_batch(targets, len(op.reference(params)), None)
+    check_batch(targets, len(params["batch_prob"]), None)
     gate = op.gate(params)
 
     def moved(target: Target) -> Value:

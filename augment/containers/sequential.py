@@ -11,6 +11,7 @@ from .. import targets as tg
 from ..arguments import choice, number, switch
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric
+from ..replay import origin
 from ..sampling import Stream
 from ..targets import Target, Value
 
@@ -187,7 +188,7 @@ class AugmentationSequential(nn.Sequential):
     def _transform_by(
         self, op: Augmentation, targets: list[Target], params: Params, handed_in: bool, options: Mapping[str, Flags]
     ) -> list[Target]:
-        shape, device = self._shape(targets, params)
+        shape, device = self._shape(targets, op, params)
         if handed_in:
             params = op.checked_params(params, shape, device)
             tg.check_batch(targets, shape[0], None)
@@ -276,14 +277,16 @@ class AugmentationSequential(nn.Sequential):
         like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
         return None if like is None else (like.shape[-2], like.shape[-1])
 
-    def _shape(self, targets: Sequence[Target], params: Params | None = None) -> tuple[Sequence[int], torch.device]:
+    def _shape(
+        self, targets: Sequence[Target], op: Augmentation | None = None, params: Any = None
+    ) -> tuple[Sequence[int], torch.device]:
         """Give the shape and device of the batch: of the first image, or of a mask, or as the parameters tell."""
         like = [t.value for key in ("image", "mask") for t in targets if t.key == key and isinstance(t.value, Tensor)]
         if like:
             return like[0].shape, like[0].device
-        if params is None:
+        if op is None:
             raise ValueError("data_keys: expected an image or a mask, or params, to know the size from")
-        return tuple(params["forward_input_shape"].tolist()), params["batch_prob"].device
+        return origin(op, params)
 
     def _check_params(self, params: Sequence[ParamItem]) -> None:
         names = [name for name, _ in self.named_children()]

@@ -66,7 +66,7 @@ class RandomAffine(Geometric):
     Args:
         degrees: (low, high), or one number for -number..number; within -360..360.
         translate: largest shift as a fraction of the width and of the height, (x, y) or one number for both; in 0..1.
-        scale: (low, high) of the factor; (x low, x high, y low, y high) draws one for each axis.
+        scale: (low, high) of the factor, within 1e-6..1e6; (x low, x high, y low, y high) draws one for each axis.
         shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high).
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         same_on_batch: share one draw among the rows.

@@ -1,6 +1,6 @@
 """Dropped rectangles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from ..base import Flags, Params
 from ..functional import dropout
 from ..kinds import Intensity
 from ..opaque import store
-from ..replay import drawn_shape, image_map
+from ..replay import image_map, of_call
 from ..sampling import Draw, Range, check, whole_numbers
 
 Fill = float | Sequence[float] | str
@@ -58,7 +58,7 @@ class Dropout(Intensity):
 
     Args:
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with; None leaves them alone.
+        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
     """
 
     own_dtype = True
@@ -120,15 +120,15 @@ class Dropout(Intensity):
         return dropout.covered_points(self._last_dropped(params, points, "points", 2), points)
 
     def _last_dropped(self, params: Params | None, labels: Tensor, name: str, numbers: int) -> Tensor:
-        shape, own = self._input_shape, type(self).__name__
-        if params is not None and "forward_input_shape" in params:
-            shape = drawn_shape(self, params).tolist()
-        if shape is None:
-            raise ValueError(f"{own}: params: expected a call before, or the params of one")
-        params = self._params if params is None else params
-        if labels.ndim != 3 or labels.shape[::2] != (len(params["batch_prob"]), numbers):
-            expected = f"({len(params['batch_prob'])}, N, {numbers})"
-            raise ValueError(f"{own}: {name}: expected {expected}, as the call had rows; got {tuple(labels.shape)}")
+        if self._input_shape and isinstance(params, Mapping):  # made by hand, for images like the last ones
+            params = {"forward_input_shape": torch.tensor(self._input_shape), **params}
+        params, shape = of_call(self, params)
+        rows = len(params["batch_prob"])
+        if labels.ndim != 3 or labels.shape[::2] != (rows, numbers):
+            raise ValueError(
+                f"{type(self).__name__}: {name}: expected ({rows}, N, {numbers}), as the call had {rows} rows; "
+                f"got {tuple(labels.shape)}"
+            )
         return self.dropped(params, shape[-2], shape[-1]) & self.gate(params).view(-1, 1, 1, 1)
 
     def noise(self, draw: Draw) -> Params:
@@ -152,7 +152,7 @@ class RandomCoarseDropout(Dropout):
         hole_height_range: (low, high) of their heights: whole pixels, or fractions of the image's height.
         hole_width_range: (low, high) of their widths: whole pixels, or fractions of the image's width.
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with; None leaves them alone.
+        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
         same_on_batch: share one draw among the rows.
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
@@ -240,7 +240,7 @@ class RandomGridDropout(Dropout):
         unit_size_range: (low, high) of the side of a unit: whole pixels, or fractions of the image's shorter side.
         random_offset: whether the grid is shifted by a random part of a unit along each axis.
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with; None leaves them alone.
+        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
         same_on_batch: share one draw among the rows.
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.

@@ -212,7 +212,7 @@ class RandomZoomOut(Geometric):
 
     Args:
         fill: value of the canvas, on the scale of [0, 1], one or one a channel.
-        side_range: (low, high) of the canvas's side as a multiple of the image's, at least 1.
+        side_range: (low, high) of the canvas's side as a multiple of the image's, within 1..1e6.
         p: probability that a row is changed.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         same_on_batch: share one draw among the rows.
