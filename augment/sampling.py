@@ -233,6 +233,13 @@ class Range:
             return bounds[0], bounds[1]
         return (self.center - bounds[0]).clamp(min=self.domain[0]), self.center + bounds[0]
 
+    def scalars(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Give the lowest and the highest value as tensors without dimensions."""
+        low, high = self.limits(device)
+        if isinstance(low, Tensor) and isinstance(high, Tensor):
+            return low, high
+        return torch.full((), float(low), device=device), torch.full((), float(high), device=device)
+
     def __call__(self, u: Tensor) -> Tensor:
         """Map uniforms of any shape into the range."""
         low, high = self.limits(u.device)

@@ -104,13 +104,11 @@ def plate_params(
     point its place and its weights.
     """
     n = source.shape[1]
-    to_pixels = weights.new_tensor(reach)
-    weights = weights * to_pixels
+    weights = torch.stack([weights[..., i] * reach[i] for i in (0, 1)], -1)
     offset, along_x, along_y = weights[:, n:].unbind(1)
     offset = offset + along_x * origin[0] + along_y * origin[1]
-    per_unit = source.new_tensor([1 / s for s in scale])
-    centre = (source - source.new_tensor(origin)) * per_unit
-    scales = source.new_tensor(scale).expand(len(source), 2)
+    centre = torch.stack([(source[..., i] - origin[i]) * (1 / scale[i]) for i in (0, 1)], -1)
+    scales = torch.stack([torch.full_like(source[:, 0, 0], scale[i]) for i in (0, 1)], -1)
     moves = (weights != 0).flatten(1).any(1, keepdim=True).to(source.dtype)
     points = torch.cat([centre, weights[:, :n]], 2).flatten(1)
     return torch.cat([moves, scales, offset, along_x * scale[0], along_y * scale[1], points], 1)

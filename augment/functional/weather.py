@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from ..opaque import constant
+
 RAIN = 200 / 255  # the value of a drop
 
 # ImageNet-C, severities 1 to 5, and none: how much fog, and by how much the amplitude of its fractal falls each level.
@@ -84,6 +86,6 @@ def fog_of_severity(
     index, part = below.long(), severity - below
     found = []
     for values in (FOG_AMOUNT, FOG_DECAY):
-        table = torch.tensor(values, device=severity.device, dtype=severity.dtype)
+        table = constant(values, severity.dtype, severity.device)
         found.append(table[index] + part * (table[index + 1] - table[index]))
     return found[0], found[1] ** -2

@@ -296,7 +296,7 @@ class RandomResizedCrop(Geometric):
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
         area = self.ranges["scale"](draw.u[:, :CANDIDATES]) * (height * width)
-        low, high = (torch.as_tensor(limit, device=draw.device) for limit in self.ranges["ratio"].limits(draw.device))
+        low, high = self.ranges["ratio"].scalars(draw.device)
         aspect = torch.exp(torch.lerp(low.log(), high.log(), draw.u[:, CANDIDATES : 2 * CANDIDATES]))
         w, h = (area * aspect).sqrt().round(), (area / aspect).sqrt().round()
         fits = (w > 0) & (w <= width) & (h > 0) & (h <= height)

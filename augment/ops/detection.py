@@ -11,6 +11,7 @@ from ..base import Flags, Params
 from ..functional import boxes as bx
 from ..functional import geometry
 from ..kinds import Geometric
+from ..opaque import constant
 from ..sampling import Draw
 from ..warp import Homography
 from .crop import SHAPES, WINDOW, Size, check_window, windows
@@ -98,7 +99,7 @@ class RandomIoUCrop(Geometric):
         fits = (w >= 1) & (h >= 1) & (ratio >= self.aspect[0]) & (ratio <= self.aspect[1])
         candidates = torch.stack([x, y, x + w, y + h], 2) * fits.unsqueeze(2)
         order = draw.u[:, 4 * self.trials :].argsort(1)
-        options = torch.tensor(self.options, device=draw.device)[order]
+        options = constant(self.options, draw.u.dtype, draw.device)[order]
         size = (height, width)
         zero = torch.zeros_like(candidates[:, 0, 0])
         frame = geometry.rectangle(zero, zero, zero + width, zero + height)

@@ -141,6 +141,12 @@ class Dropout(Intensity):
         return [value * 255 if image.dtype == torch.uint8 else value for value in fill]
 
 
+def stretch(params: Params, height: int, width: int) -> tuple[Any, Any]:
+    """Give the width and the height as multiples of those that the parameters were drawn for."""
+    drawn = params.get("forward_input_shape")
+    return (1, 1) if drawn is None else (width / drawn[-1], height / drawn[-2])
+
+
 class RandomCoarseDropout(Dropout):
     """Fill random rectangles (T. DeVries, G. Taylor, "Improved regularization with cutout", 2017, arXiv 1708.04552).
 
@@ -219,8 +225,7 @@ class RandomCoarseDropout(Dropout):
 
     def rectangles(self, params: Params, height: int, width: int) -> Tensor:
         """Give the rectangles (B, N, 4) in an image of a size: x, y, width and height in whole pixels."""
-        drawn = params.get("forward_input_shape")
-        x, y = (1, 1) if drawn is None else (width / drawn[-1], height / drawn[-2])
+        x, y = stretch(params, height, width)
         left, top = (params["xs"] * x).round(), (params["ys"] * y).round()
         across = ((params["xs"] + params["widths"]) * x).round() - left
         return torch.stack([left, top, across, ((params["ys"] + params["heights"]) * y).round() - top], 2)
@@ -232,7 +237,8 @@ class RandomCoarseDropout(Dropout):
 class RandomGridDropout(Dropout):
     """Fill the squares of a grid (P. Chen et al., "GridMask data augmentation", 2020, arXiv 2001.04086), not turned.
 
-    ``covered_boxes`` and ``covered_points`` say how much of labels they hide.
+    ``covered_boxes`` and ``covered_points`` say how much of labels they hide. Replayed at another size, they keep their
+    places relative to the image.
 
     Args:
         ratio: side of a hole as a fraction of the unit, in 0..1: a number or (low, high). A hole has at least one
@@ -283,5 +289,7 @@ class RandomGridDropout(Dropout):
         check(params["unit"] > 0, gate, "unit: expected positive values")
 
     def filled(self, image: Tensor, params: Params, level: list[float]) -> Tensor:
-        grid = torch.stack([params[name] for name in ("unit", "hole", "offset_x", "offset_y")], 1)
-        return native.fill_grid(image, grid, level)
+        axes = []
+        for offset, ratio in zip(("offset_x", "offset_y"), stretch(params, *image.shape[-2:]), strict=True):
+            axes.append(torch.stack([params[name] for name in ("unit", "hole", offset)], 1) * ratio)
+        return native.fill_grid(image, torch.stack(axes, 1), level)

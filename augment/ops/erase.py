@@ -57,7 +57,7 @@ class RandomErasing(Intensity):
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
         area = self.ranges["scale"](draw.u[:, 0]) * (height * width)
-        low, high = (torch.as_tensor(limit, device=draw.device) for limit in self.ranges["ratio"].limits(draw.device))
+        low, high = self.ranges["ratio"].scalars(draw.device)
         middle = torch.where((low < 1) & (high > 1), 1.0, (low + high) / 2)
         u = 2 * draw.u[:, 1]
         aspect = torch.where(u < 1, low + u * (middle - low), middle + (u - 1) * (high - middle))
