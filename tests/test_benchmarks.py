@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 import all_libraries
 import pipeline
-from harness import backends, compare, measure, report, results, threads
+from harness import backends, compare, measure, plot, report, results, threads
 from harness.backends import LIBRARIES, Images, Regime
 from harness.recipes import recipes
 
@@ -139,7 +139,13 @@ def data(*rows: dict[str, Any]) -> dict[str, Any]:
     where = {"date": "", "commit": "", "cpu": "", "cores": 1, "capability": "", "gpu": None, "system": ""}
     where |= {"python": "", "packages": {}, "threads": {}}
     found = {"version": results.VERSION, "kind": "ops", "command": "", "environment": where, "flags": {"threads": 1}}
-    return {**found, "skipped": {"opencv": "No module named 'cv2'"}, "finished": True, "rows": list(rows)}
+    return {
+        **found,
+        "skipped": {"opencv": "No module named 'cv2'"},
+        "finished": True,
+        "seconds": 90.0,
+        "rows": list(rows),
+    }
 
 
 def test_ratio_is_of_the_better_modes() -> None:
@@ -191,6 +197,30 @@ def test_tables_show_failures_and_costs() -> None:
     assert "| 2.0 |" in text, "batches of memory"
     assert "0.5, 0.2" in text
     assert "**0.50x**" in text, "a loss is set in bold"
+
+
+def test_plot_keeps_the_bars_of_an_op_together_in_panels_of_one_height() -> None:
+    found = [report.Ratio(f"Op{i}", "", peer, 2.0, False) for i in range(100) for peer in report.PEERS[: 1 + i % 3]]
+    parts = plot.panels(found)
+    assert [r for part in parts for bars in part for r in bars] == found, "none lost, in their order"
+    assert all(len({r.label for r in bars}) == 1 for part in parts for bars in part)
+    tall = [sum(map(plot.height, part)) for part in parts]
+    assert len(parts) == math.ceil((len(found) + 80) / plot.LINES) and max(tall) - min(tall) < 4
+
+
+def test_small_ratios_keep_a_figure() -> None:
+    assert [str(report.Ratio("", "", "", value, False)) for value in (0.0048, 0.1, 12.345)] == [
+        "0.005x",
+        "0.10x",
+        "12.35x",
+    ]
+
+
+def test_what_goes_on_compiling_is_not_timed() -> None:
+    measure.settled({"draws": 20, "recompiles": 20})
+    measure.settled({"draws": 3, "recompiles": 0})  # slow, but it has settled
+    with pytest.raises(RuntimeError, match="3 new graphs over 4 draws in 15 seconds"):
+        measure.settled({"draws": 4, "recompiles": 3})
 
 
 def test_compare_flags_what_is_beyond_the_noise() -> None:

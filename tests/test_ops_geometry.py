@@ -72,10 +72,16 @@ def test_symmetries_are_equally_likely_and_keep_any_frame() -> None:
     drawn = K.RandomD4().forward_parameters((n, 1, 4, 4))["symmetry"]
     shares = torch.bincount(drawn, minlength=8) / n
     assert ((shares - 1 / 8).abs() <= 5 * (7 / 64 / n) ** 0.5).all()
-    image = picture(1, size=(4, 7)).repeat(8, 1, 1, 1)
-    output = K.RandomD4()(image, params={"symmetry": torch.arange(8)})
-    for i, expected in enumerate([image, image.flip(-1), image.flip(-2), image.flip((-2, -1))] * 2):
+    image = picture(1, size=(4, 7)).repeat(4, 1, 1, 1)
+    op = K.RandomD4()
+    output = op(image, params={"symmetry": torch.arange(4)})
+    for i, expected in enumerate([image, image.flip(-1), image.flip(-2), image.flip((-2, -1))]):
         assert torch.equal(output[i], expected[i])
+    drawn = op.forward_parameters((n, 1, 4, 7))["symmetry"]  # what is recorded is what is done
+    shares = torch.bincount(drawn, minlength=4) / n
+    assert len(shares) == 4 and ((shares - 1 / 4).abs() <= 5 * (3 / 16 / n) ** 0.5).all()
+    with pytest.raises(RuntimeError, match="symmetry"):
+        op(image, params={"symmetry": torch.arange(1, 5)})
 
 
 def test_the_mean_of_inverses_is_the_input() -> None:

@@ -81,12 +81,14 @@ def plate_weights(
 ) -> Tensor:  # (B, n + 3, 2), the weights of the points, and an affine map of (1, x, y)
     """Solve for the displacement that leads from the targets back to the sources.
 
-    The kernels stand on the sources and the weights are balanced on the targets, as kornia has it.
+    The kernels stand on the sources and the weights are balanced on the targets, as kornia has it. Where there is no
+    solution, as for points that coincide or lie on a line, the weights are NaN.
     """
     kernel = radial((target.unsqueeze(2) - source.unsqueeze(1)).square().sum(3))
     flat = torch.cat([torch.ones_like(target[..., :1]), target], 2)
     system = torch.cat([torch.cat([kernel, flat], 2), F.pad(flat.transpose(1, 2), (0, 3))], 1)
-    return torch.linalg.solve(system, F.pad(source - target, (0, 0, 0, 3)))
+    weights, failed = torch.linalg.solve_ex(system, F.pad(source - target, (0, 0, 0, 3)))
+    return torch.where((failed == 0).view(-1, 1, 1), weights, torch.nan)
 
 
 def plate_params(

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..arguments import channel_values
+from ..arguments import deviations, one_a_channel
 from ..base import Flags, Params
 from ..functional import colour
 from ..functional.resample import per_channel
@@ -46,7 +46,7 @@ class RandomBrightness(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"brightness_factor": Range(brightness, "brightness", 1.0, (0, 2))}
-        self.flags = {"clip_output": clip_output}
+        self.accept(clip_output=clip_output)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
@@ -85,7 +85,7 @@ class RandomContrast(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY))}
-        self.flags = {"clip_output": clip_output}
+        self.accept(clip_output=clip_output)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         factor = params["contrast_factor"].view(-1, 1, 1, 1)
@@ -116,7 +116,7 @@ class RandomGrayscale(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.flags = {"rgb_weights": None if rgb_weights is None else channel_values(rgb_weights, "rgb_weights")}
+        self.accept(rgb_weights=rgb_weights)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         weights = flags["rgb_weights"]
@@ -207,11 +207,11 @@ class Normalize(Intensity):
         (B, C, H, W) to (B, C, H, W).
     """
 
+    flag_checks = {"std": deviations}
+
     def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
         super().__init__(p=p, keepdim=keepdim)
-        self.flags = {"mean": channel_values(mean, "mean"), "std": channel_values(std, "std")}
-        if 0 in self.flags["std"]:
-            raise ValueError(f"std: expected no zero, got {std!r}")
+        self.accept(mean=mean, std=std)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         return dtype if dtype.is_floating_point else torch.float32
@@ -237,7 +237,7 @@ class Denormalize(Intensity):
 
     def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
         super().__init__(p=p, keepdim=keepdim)
-        self.flags = {"mean": channel_values(mean, "mean"), "std": channel_values(std, "std")}
+        self.accept(mean=mean, std=std)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         mean, std = channel_pairs(self, input, flags)
@@ -248,8 +248,6 @@ def channel_pairs(op: Intensity, input: Tensor, flags: Flags) -> tuple[list[floa
     """Give mean and std, one number a channel."""
     channels, pairs = input.shape[1], []
     for name in ("mean", "std"):
-        values = flags[name]
-        if len(values) not in (1, channels):
-            raise ValueError(f"{type(op).__name__}: {name}: expected 1 or {channels} numbers, got {len(values)}")
+        values = one_a_channel(flags[name], channels, f"{type(op).__name__}: {name}")
         pairs.append(values * channels if len(values) == 1 else values)
     return pairs[0], pairs[1]

@@ -72,8 +72,6 @@ class RandomErasing(Intensity):
         }
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
         check((params["widths"] >= 0) & (params["heights"] >= 0), gate, "widths, heights: expected values >= 0")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:

@@ -176,7 +176,7 @@ class RandomPhotometricDistort(Intensity):
     channels = (1, 3)
     columns = 10
     param_names = (*FACTORS, "contrast_before", "channel_permutation")
-    param_shapes = {"channel_permutation": None}
+    param_shapes = {"channel_permutation": (None,)}
     neutral = NEUTRAL
     own_dtype = True
 

@@ -12,7 +12,7 @@ import torch
 from torch.utils.benchmark import Timer
 
 DRAWS = 20  # calls after the first compiled ones, over which recompiles are counted
-WAIT = 20.0  # seconds of them at most
+WAIT = 15.0  # seconds of them at most
 WARM = 2  # calls before anything is timed
 WEIGHED = 4  # calls over which the peak of memory is taken, as a draw may ask for nothing
 LEAST, PATIENCE = 3, 4.0  # rounds that every call gets, and seconds of runs after which it gets no more
@@ -149,6 +149,13 @@ def compilation(function: Callable[..., Any], around: Around, mode: str) -> tupl
             break
     facts["recompiles"] = _graphs() - graphs
     return call, facts
+
+
+def settled(facts: Mapping[str, Any]) -> None:
+    """Refuse to time what goes on compiling: its calls are compilations, which take seconds and say nothing of it."""
+    if facts["draws"] < DRAWS and facts["recompiles"] >= facts["draws"] / 2:
+        made = f"{facts['recompiles']} new graphs over {facts['draws']} draws in {WAIT:g} seconds"
+        raise RuntimeError(f"compiles anew for new draws, so it was not timed: {made}")
 
 
 def _compile(

@@ -1,11 +1,14 @@
 """Pictures of the ratios: one a regime, a bar a peer, on a logarithmic scale."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .report import PEERS, Ratio, ratios
 
+AXIS = "peer's time / ours, each in its better mode; right of the line ours is faster (~: noisy)"
+BAR, LINES = 0.125, 90  # inches of a bar, and bars from the top of a panel to its bottom
 COLOURS = dict(zip(PEERS, ("#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9"), strict=True))
 
 
@@ -32,24 +35,55 @@ def draw(found: list[Ratio], title: str, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    labels = list(dict.fromkeys(r.label for r in found))[::-1]
     peers = [peer for peer in PEERS if any(r.peer == peer for r in found)]
-    thick = 0.82 / len(peers)
-    figure, axes = plt.subplots(figsize=(9, 1.6 + 0.16 * len(labels) * len(peers)), layout="constrained")
-    for i, peer in enumerate(peers):
-        mine = [r for r in found if r.peer == peer]
-        at = [labels.index(r.label) + 0.41 - (i + 0.5) * thick for r in mine]
-        bars = axes.barh(at, [r.value - 1 for r in mine], thick, 1, color=COLOURS[peer], label=peer)
-        axes.bar_label(bars, [str(r) for r in mine], padding=2, fontsize=6)
-    axes.set_xscale("log")
-    axes.margins(x=0.12, y=0.01)
-    axes.axvline(1, color="black", linewidth=1)
-    axes.set_yticks(range(len(labels)), labels, fontsize=8)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}x")
-    axes.set_xlabel("peer's time / ours, each in its better mode; right of the line ours is faster (~: noisy)")
-    axes.set_title(title, fontsize=10)
-    figure.legend(loc="outside lower center", ncols=len(peers), fontsize=8)
-    axes.grid(axis="x", which="both", alpha=0.25)
-    axes.set_axisbelow(True)
-    figure.savefig(path, dpi=130)
+    parts = panels(found)
+    tall = max(map(sum, (map(height, part) for part in parts)))
+    size = (7.5 * len(parts), 1.7 + BAR * tall)
+    figure, row = plt.subplots(1, len(parts), figsize=size, sharex=True, squeeze=False, layout="constrained")
+    for axes, part in zip(row[0], parts, strict=True):
+        panel(axes, part, tall)
+    figure.suptitle(f"{title}\n{AXIS}", fontsize=10)
+    handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[peer]) for peer in peers]
+    figure.legend(handles, peers, loc="outside lower center", ncols=len(peers), fontsize=10)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def height(bars: list[Ratio]) -> float:
+    """Give the lines that an op takes: its bars and a gap."""
+    return len(bars) + 0.8
+
+
+def panels(found: list[Ratio]) -> list[list[list[Ratio]]]:
+    """Deal the bars out to panels of about the same height, those of an op together."""
+    by_op: dict[str, list[Ratio]] = {}
+    for r in found:
+        by_op.setdefault(r.label, []).append(r)
+    whole = sum(map(height, by_op.values()))
+    number = min(len(by_op), math.ceil(whole / LINES))
+    parts: list[list[list[Ratio]]] = [[] for _ in range(number)]
+    before = 0.0
+    for bars in by_op.values():
+        parts[int((before + height(bars) / 2) * number / whole)].append(bars)
+        before += height(bars)
+    return [part for part in parts if part]
+
+
+def panel(axes: Any, ops: list[list[Ratio]], tall: float) -> None:
+    """Draw the bars of some ops from the top down."""
+    line, ticks = 0.0, []
+    for bars in ops:
+        at = [line + i for i in range(len(bars))]
+        colours = [COLOURS[r.peer] for r in bars]
+        drawn = axes.barh(at, [r.value - 1 for r in bars], 0.92, 1, color=colours)
+        axes.bar_label(drawn, [str(r) for r in bars], padding=2, fontsize=7)
+        ticks.append(line + (len(bars) - 1) / 2)
+        line += height(bars)
+    axes.set_xscale("log")
+    axes.margins(x=0.14)
+    axes.set_ylim(tall - 0.5, -1)
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_yticks(ticks, [bars[0].label for bars in ops], fontsize=8)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}x")
+    axes.grid(axis="x", which="major", alpha=0.3)
+    axes.set_axisbelow(True)

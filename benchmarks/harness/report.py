@@ -26,7 +26,7 @@ class Ratio(NamedTuple):
     noisy: bool
 
     def __str__(self) -> str:
-        return f"{self.value:.2f}x{' ~' * self.noisy}"
+        return f"{self.value:{'.2f' if self.value > 0.095 else '.1g'}}x{' ~' * self.noisy}"
 
 
 def best(rows: Iterable[dict[str, Any]], library: str) -> dict[str, Any] | None:
@@ -157,7 +157,8 @@ def heading(data: Mapping[str, Any]) -> str:
     )
     told = ", ".join(f"{name} {value}" for name, value in where["threads"].items())
     return (
-        f"`python benchmarks/{data['command']}`, {where['date']}, commit {where['commit']}\n\n"
+        f"`python benchmarks/{data['command']}`, {where['date']}, commit {where['commit']}, "
+        f"{data['seconds'] / 60:.0f} minutes\n\n"
         f"{machine}; Python {where['python']}; {versions}.\n\nThreads found effective: {told}."
     )
 

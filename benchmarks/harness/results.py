@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -69,7 +70,7 @@ _ROW = {
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
-    "required": ["version", "kind", "command", "environment", "flags", "skipped", "finished", "rows"],
+    "required": ["version", "kind", "command", "environment", "flags", "skipped", "finished", "seconds", "rows"],
     "properties": {
         "version": {"const": VERSION},
         "kind": {"enum": ["ops", "pipelines"]},
@@ -78,6 +79,7 @@ SCHEMA = {
         "flags": {"type": "object"},
         "skipped": {"type": "object", "additionalProperties": {"type": "string"}},
         "finished": {"type": "boolean"},
+        "seconds": _NUMBER,
         "rows": {"type": "array", "items": _ROW},
     },
     "additionalProperties": False,
@@ -149,8 +151,10 @@ class Results:
             "flags": flags,
             "skipped": skipped,
             "finished": False,
+            "seconds": 0.0,
             "rows": [],
         }
+        self.clock = time.perf_counter()
 
     def resume(self) -> None:
         """Take over the rows of the file, if there is one and it was measured with the same things."""
@@ -166,7 +170,7 @@ class Results:
                 )
         if (old["kind"], old["flags"]) != (ours["kind"], ours["flags"]):
             raise ValueError(f"--resume: expected the flags {ours['flags']}, got {old['flags']} in {self.path}")
-        ours["rows"] = old["rows"]
+        ours["rows"], ours["seconds"] = old["rows"], old["seconds"]
         ours["environment"]["date"] = old["environment"]["date"]
 
     def groups(self) -> set[tuple[str, str]]:
@@ -180,7 +184,9 @@ class Results:
 
     def write(self, finished: bool = False) -> None:
         """Replace the file."""
-        self.data["finished"] = finished
+        now = time.perf_counter()
+        self.data["seconds"] += now - self.clock
+        self.clock, self.data["finished"] = now, finished
         write(self.path, dump(self.data))
 
 

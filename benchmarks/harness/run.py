@@ -69,6 +69,7 @@ def _ready(backend: Backend, device: str) -> dict[str, Any]:
     try:
         if backend.compiles is not None and backend.around is not None:
             backend.call, facts["compile"] = measure.compilation(backend.compiles, backend.around, backend.mode)
+            measure.settled(facts["compile"])
         assert backend.call is not None
         measure.warm(backend.call)
         facts["peak"] = measure.peak(backend.call, device)
