@@ -152,6 +152,7 @@ class Geometric(Augmentation, kind=True):
     def transform_image(
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
     ) -> Tensor:
+        self.check_shape(image.shape, flags)
         warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
         if "apply_transform" not in self.overrides:
             return warp.image(image, **self.sampling(flags, image))
