@@ -68,22 +68,31 @@ class Intensity(Augmentation, kind=True):
             name, expected = type(self).__name__, tuple(image.shape)
             raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
         dtype = self.output_dtype(image.dtype)
-        if dtype == torch.uint8:  # rows are chosen before they are bytes again: a choice among bytes does not vectorise
-            return store(self.select(gate, output * 255, image.to(output.dtype)), dtype)
+        if dtype == torch.uint8:
+            del work
+            return self.stored_planes(list(output.unbind(1)), image, gate)
         output = store(output, dtype, unit=True)
         return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
 
     def transform_planes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Compute the image of a call plane by plane, gate and rounding included.
 
-        What comes after a stack would be a pass of its own when compiled, and so is a choice among bytes.
+        What comes after a stack would be a pass of its own when compiled.
         """
-        planes = image.unbind(1)
-        outputs = self.apply_planes([load(plane, unit=True) for plane in planes], params, flags)
-        if gate is not None:
-            rows = gate.view(-1, 1, 1)
-            outputs = [torch.where(rows, out, load(p, unit=True)) for out, p in zip(outputs, planes, strict=True)]
-        return torch.stack([store(output, image.dtype, unit=True) for output in outputs], 1)
+        outputs = self.apply_planes([load(plane, unit=True) for plane in image.unbind(1)], params, flags)
+        return self.stored_planes(list(outputs), image, gate)
+
+    def stored_planes(self, outputs: list[Tensor], image: Tensor, gate: Tensor | None) -> Tensor:
+        """Bring computed planes (B, H, W) to the image's dtype, with skipped rows as they were, and stack them.
+
+        Rows are chosen before they are bytes again, as a choice among bytes does not vectorise; and plane by plane, so
+        that no more is held than is needed.
+        """
+        for i, plane in enumerate(image.unbind(1)):
+            if gate is not None:
+                outputs[i] = torch.where(gate.view(-1, 1, 1), outputs[i], load(plane, unit=True))
+            outputs[i] = store(outputs[i], image.dtype, unit=True)
+        return torch.stack(outputs, 1)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         """Compute the image from its channels (B, H, W), floating; an op may say this in place of the whole image."""
@@ -152,6 +161,7 @@ class Geometric(Augmentation, kind=True):
     def transform_image(
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
     ) -> Tensor:
+        self.check_shape(image.shape, flags)
         warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
         if "apply_transform" not in self.overrides:
             return warp.image(image, **self.sampling(flags, image))

@@ -230,9 +230,10 @@ class Rescale(Homography):
     ) -> Tensor:
         if resample == "nearest":
             return super().image(image, resample, padding_mode, fill)
-        resized = F.interpolate(
-            load(image), self.size, mode=resample, align_corners=self.align_corners, antialias=self.antialias
-        )
+        work, corners = load(image), self.align_corners
+        if resample == "bilinear" and not self.antialias:
+            return store(native.resize(work, self.size, corners), image.dtype)
+        resized = F.interpolate(work, self.size, mode=resample, align_corners=corners, antialias=self.antialias)
         return store(resized, image.dtype)
 
 

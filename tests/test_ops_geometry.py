@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from helpers import call_seeded, picture
 from torch import Tensor
 from torch.testing import assert_close
@@ -305,3 +306,15 @@ def test_opcheck_of_the_window() -> None:
         top, left = corner[0] + 40, corner[1] + 40
         expected = padded[..., top : top + size[0], left : left + size[1]]
         assert torch.equal(place(image, *corner, *size, [0.25]), torch.from_numpy(expected.copy()))
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_opaque_resize(align_corners: bool, memory_format: torch.memory_format) -> None:
+    resize = torch.ops.augment.resize.default
+    image = picture(2, size=(7, 9)).double().contiguous(memory_format=memory_format).requires_grad_()
+    for size in ((12, 5), (1, 18), (7, 9)):
+        torch.library.opcheck(resize, (image, *size, align_corners))
+        expected = F.interpolate(image, size, mode="bilinear", align_corners=align_corners)
+        assert_close(resize(image, *size, align_corners), expected, rtol=0, atol=1e-12)
+        torch.autograd.gradcheck(lambda x, size=size: resize(x, *size, align_corners), image)

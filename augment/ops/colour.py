@@ -50,7 +50,7 @@ class RandomBrightness(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
-        return (input.clamp(0, 1) + gain).clamp(0, 1) if flags["clip_output"] else input + gain
+        return input.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else input + gain
 
 
 class RandomContrast(Intensity):
@@ -89,7 +89,7 @@ class RandomContrast(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         factor = params["contrast_factor"].view(-1, 1, 1, 1)
-        return (input.clamp(0, 1) * factor).clamp(0, 1) if flags["clip_output"] else input * factor
+        return input.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else input * factor
 
 
 class RandomGrayscale(Intensity):
@@ -219,7 +219,7 @@ class Normalize(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         mean, std = channel_pairs(self, input, flags)
         scale = per_channel([1 / s for s in std], input)
-        return input * scale + per_channel([-m / s for m, s in zip(mean, std, strict=True)], input)
+        return (input * scale).add_(per_channel([-m / s for m, s in zip(mean, std, strict=True)], input))
 
 
 class Denormalize(Intensity):
@@ -241,7 +241,7 @@ class Denormalize(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         mean, std = channel_pairs(self, input, flags)
-        return input * per_channel(std, input) + per_channel(mean, input)
+        return (input * per_channel(std, input)).add_(per_channel(mean, input))
 
 
 def channel_pairs(op: Intensity, input: Tensor, flags: Flags) -> tuple[list[float], list[float]]:

@@ -73,6 +73,7 @@ class RandomErasing(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         check((params["widths"] >= 0) & (params["heights"] >= 0), gate, "widths, heights: expected values >= 0")
+        check((params["values"] >= 0) & (params["values"] <= 1), gate, "values: expected values in [0, 1]")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         values = params["values"] * 255 if input.dtype == torch.uint8 else params["values"]

@@ -129,11 +129,11 @@ class RandomSnow(Intensity):
             "brightness": Range(brightness, "brightness", None, (1, INFINITY)),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         coefficient, brightness = (
-            params[name].to(input.dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
+            params[name].to(planes[0].dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
         )
-        return weather.snow(input, coefficient, brightness)
+        return weather.snow(planes, coefficient, brightness)
 
 
 class RandomFog(Intensity):
