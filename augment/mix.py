@@ -57,7 +57,7 @@ class Mix(Augmentation, kind=True):
         num_classes: int | None = None,
     ) -> None:
         super().__init__(p=p, p_batch=p_batch, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.data_keys = [tg.data_key(key) for key in (["image"] if data_keys is None else data_keys)]
+        self.data_keys = tg.data_keys(["image"] if data_keys is None else data_keys)
         self.mode = choice(mode, "mode", MODES)
         self.num_classes = None if num_classes is None else whole(num_classes, "num_classes", 1)
         self.valid: dict[str, Value] = {}
@@ -117,7 +117,7 @@ class Mix(Augmentation, kind=True):
             The one value, or a list of them.
         """
         flags = self.override_flags(overrides)
-        keys = self.data_keys if data_keys is None else [tg.data_key(key) for key in data_keys]
+        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
         name = type(self).__name__
         if len(keys) != len(args):
             raise ValueError(f"{name}: args: expected one value for each of data_keys {keys}, got {len(args)}")
@@ -290,13 +290,14 @@ class Mix(Augmentation, kind=True):
         """Draw the row (..., B) int64 that each is mixed with, by uniforms (..., B)."""
         return mx.mate_of(u) if self.mode == "pair" else mx.next_of(u)
 
-    def check_rows(self, params: Params, name: str, gate: Tensor) -> None:
-        """Require that a parameter (..., B) names rows of the batch."""
+    def check_rows(self, params: Params, name: str, gate: Tensor, dim: int = 0) -> None:
+        """Require that a parameter, of which ``dim`` is the batch, names rows of the batch."""
         value = params[name]
         if value.is_floating_point():
             raise TypeError(f"{type(self).__name__}: params[{name!r}]: expected whole numbers, got {value.dtype}")
-        inside = ((value >= 0) & (value < len(gate))).flatten(0, -2).all(0) if value.ndim > 1 else value < len(gate)
-        check(inside & (value.amin() >= 0) if value.numel() else inside, gate, f"{name}: expected rows of the batch")
+        inside = ((value >= 0) & (value < len(gate))).movedim(dim, 0)
+        inside = inside.flatten(1).all(1) if inside.ndim > 1 else inside
+        check(inside, gate, f"{name}: expected rows of the batch")
 
     def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
         if isinstance(params, Mapping):  # kornia's hold the image's dtype

@@ -143,7 +143,7 @@ class Container(nn.Sequential):
         """Apply all children to all targets."""
         head, steps = self._steps(params)
         if head is not None:
-            shape, device = values.shape_of(targets, head)
+            shape, device = values.shape_of(targets, None, head)
             self._given_shape, call = shape, replace(call, gated=True)
             if call.handed_in:
                 self._check_chosen(head, shape[0])
@@ -171,7 +171,7 @@ class Container(nn.Sequential):
             return [_plain(child, t, data) if t.key == "image" else t for t in targets], data
         if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
             data = child.settle(data, tg.all_boxes(targets))
-        shape, device = values.shape_of(targets, data)
+        shape, device = values.shape_of(targets, child, data)
         if call.handed_in:
             data = child.checked_params(data, shape, device)
             tg.check_batch(targets, shape[0], None)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from .. import targets as tg
-from ..arguments import choice, number
+from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
 from . import values
@@ -22,7 +22,7 @@ class AugmentationSequential(Container):
     Args:
         *args: ops, nested containers, or other modules, which see the images alone.
         data_keys: what the positional inputs are: ``image`` (or ``input``), ``mask``, ``bbox`` (four corners),
-            ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (handed through).
+            ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (which only mixes change).
         same_on_batch: set on all ops; None leaves each as it is.
         keepdim: give every output the rank of its input; None or False gives batches.
         random_apply: how many of the ops, drawn for every row, run in a random order: a number, a pair (least, most) or
@@ -38,7 +38,8 @@ class AugmentationSequential(Container):
     Attributes:
         valid: with ``min_visibility``, (B, N) bool for the boxes and keypoints of the last call, by data key (the
             second of a kind by ``bbox_xyxy_1``, and so on) or by the name in a dict: whether a keypoint lay on the
-            image after every op, and whether of a box an area is left, and at least that share.
+            image after every op, and whether of a box an area is left, and at least that share. Without, those of a
+            call in which rows were mixed, and otherwise what was handed in.
 
     Shape:
         image: (B, C, H, W), (C, H, W) or (H, W). mask: the same, or (B, H, W), of any dtype, or a list, a mask a row.
@@ -62,21 +63,23 @@ class AugmentationSequential(Container):
         min_visibility: float | None = None,
     ) -> None:
         super().__init__(*args, selection=_random_apply(random_apply, random_apply_weights, len(args)))
-        self.data_keys = None if data_keys is None else [tg.data_key(key) for key in data_keys]
-        self.keepdim = bool(keepdim)
+        self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
+        self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         mode = "silent" if transformation_matrix_mode == "silence" else transformation_matrix_mode
         self.transformation_matrix_mode = choice(mode, "transformation_matrix_mode", ("silent", "rigid", "skip"))
         self.extra_args = tg.options_for(extra_args)
         self.min_visibility = None if min_visibility is None else number(min_visibility, "min_visibility", 0.0, 1.0)
         self.valid: dict[str, Value] = {}
-        known = {"resample", "padding_mode", "fill"}
-        known |= {flag for module in self.modules() if isinstance(module, Augmentation) for flag in module.flags}
+        ops = [module for module in self.modules() if isinstance(module, Augmentation)]
+        known = {"resample", "padding_mode", "fill"} | {flag for op in ops for flag in op.flags}
         foreign = sorted(set(self.extra_args.get("image", {})) - known)
         if foreign:
             raise TypeError(f"extra_args['image']: expected flags of the ops, {sorted(known)}; got {foreign}")
+        for op in ops:
+            tg.flags_for(op, self.extra_args)
         if same_on_batch is not None:
             for module in self._drawing():
-                module.same_on_batch = same_on_batch
+                module.same_on_batch = switch(same_on_batch, "same_on_batch")
 
     def forward(
         self,
@@ -106,7 +109,7 @@ class AugmentationSequential(Container):
         targets, names = self._targets(args, data_keys, valid)
         handed_in = params is not None
         if params is None:
-            shape, device = values.shape_of(targets, None)
+            shape, device = values.shape_of(targets, None, None)
             params = self.forward_parameters(shape, generator, device)
         watched = [] if self.min_visibility is None else tg.watch(targets)
         call = Call(handed_in, False, self.extra_args)
@@ -144,7 +147,7 @@ class AugmentationSequential(Container):
     def _targets(
         self, args: Sequence[Value], data_keys: Sequence[Any] | None, valid: values.Valid | None
     ) -> tuple[list[Target], list[str]]:
-        keys = self.data_keys if data_keys is None else [tg.data_key(key) for key in data_keys]
+        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
         targets = values.read(args, keys)
         names = values.labels(args, targets)
         return values.mark(targets, names, valid or {}), names

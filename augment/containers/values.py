@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from .. import targets as tg
+from ..base import Augmentation
+from ..replay import origin
 from ..targets import Target, Value
 
 Valid = Mapping[str, Tensor]
@@ -73,12 +75,14 @@ def _fresh(target: Target, given: Target, keepdim: bool) -> Value:
     return output.clone() if isinstance(output, Tensor) and target.value is given.value else output
 
 
-def shape_of(targets: Sequence[Target], params: Mapping[str, Tensor] | None) -> tuple[Sequence[int], torch.device]:
+def shape_of(targets: Sequence[Target], op: Augmentation | None, params: Any) -> tuple[Sequence[int], torch.device]:
     """Give the shape and device of the batch: of the first image, or of a mask, or as the parameters tell."""
     like = [t.value for key in ("image", "mask") for t in targets if t.key == key and isinstance(t.value, Tensor)]
     if like:
         return like[0].shape, like[0].device
     if params is None:
         raise ValueError("data_keys: expected an image or a mask, or params, to know the size from")
+    if op is not None:
+        return origin(op, params)
     device = next(v.device for name, v in params.items() if name != "forward_input_shape")
     return tuple(params["forward_input_shape"].tolist()), device

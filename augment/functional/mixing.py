@@ -9,6 +9,11 @@ from torch import Tensor
 POINTS = 513  # of the table of quantiles
 
 
+def sizes(values: Sequence[int], device: torch.device) -> Tensor:  # (n,) int64
+    """Give sizes, which the compiler may not know, as a tensor, without a copy to a device."""
+    return torch.stack([torch.full((), value, dtype=torch.int64, device=device) for value in values])
+
+
 def next_of(u: Tensor) -> Tensor:  # (..., B) uniforms to (..., B) int64
     """Put rows in a random circle and give each the next: every other row is as likely, and none gets itself."""
     order = u.argsort(-1)
@@ -122,7 +127,7 @@ def enclosing(
 ) -> tuple[Tensor, Tensor]:  # (B, N, 4); (B, N) int64
     """Give the smallest box around the marked pixels that a box touches, cut to the box, and how many they are."""
     height, width = pixels.shape[-2:]
-    limits = torch.tensor([width, height, width, height], device=boxes.device)
+    limits = sizes([width, height, width, height], boxes.device)
     edges = torch.cat([boxes[..., :2].floor(), boxes[..., 2:].ceil()], -1).nan_to_num(0).clamp(min=0)
     edges = torch.minimum(edges, limits).long()
     rows, columns = (_counts(pixels, edges[..., i::2], 2 - i) for i in (0, 1))

@@ -15,6 +15,7 @@ from .geometry import identity_rows, permute, place, warp_homography
 from .mix import collage, pick_labels, take_rows
 from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
+from .resize import resize
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 from .weather import rain
 
@@ -48,6 +49,7 @@ __all__ = [
     "plasma",
     "posterize",
     "rain",
+    "resize",
     "salt_and_pepper",
     "salt_masks",
     "sensor_noise",

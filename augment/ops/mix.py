@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import number, whole
+from ..arguments import number, switch, whole
 from ..base import Flags, Params
 from ..composition import Blend, Collage, Composition
 from ..functional import geometry
@@ -150,7 +150,7 @@ class RandomCutMixV2(Mix):
         if self.cut_size[0] == 1:
             raise ValueError(f"cut_size: expected a lower limit below 1, at which nothing is cut; got {cut_size!r}")
         self.beta = 1.0 if beta is None else positive(beta, "beta")
-        self.use_correct_lambda = use_correct_lambda
+        self.use_correct_lambda = switch(use_correct_lambda, "use_correct_lambda")
         self.columns = 4 * self.num_mix
         self._table = mx.beta_table(self.beta)
 
@@ -170,7 +170,7 @@ class RandomCutMixV2(Mix):
         return {
             "mix_pairs": pairs,
             "crop_src": corners,
-            "image_shape": torch.tensor([float(height), float(width)], device=draw.device),
+            "image_shape": mx.sizes([height, width], draw.device).float(),
         }
 
     def validate(self, params: Params, gate: Tensor) -> None:
@@ -178,7 +178,7 @@ class RandomCutMixV2(Mix):
         for key, expected in (("mix_pairs", shape), ("crop_src", (*shape, 4, 2))):
             if tuple(params[key].shape) != expected:
                 raise ValueError(f"{name}: params[{key!r}]: expected {expected}, got {tuple(params[key].shape)}")
-        self.check_rows(params, "mix_pairs", gate)
+        self.check_rows(params, "mix_pairs", gate, 1)
         crop, size = params["crop_src"], params["image_shape"].flip(0)
         inside = (crop >= -1) & (crop < size)  # -1: where a side of no length ends
         check(inside.flatten(2).all(2).all(0), gate, "crop_src: expected rectangles inside the image")
@@ -237,7 +237,7 @@ class PatchMix(Mix):
         self.patch_size = whole(patch_size, "patch_size", 1)
         self._table = mx.beta_table(self.alpha)
 
-    def check_shape(self, shape: Sequence[int]) -> None:
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         if self.patch_size > min(shape[-2:]):
             raise ValueError(
                 f"{type(self).__name__}: patch_size: expected at most the shorter side of the image "
@@ -288,7 +288,7 @@ def pasted(
 ) -> Collage:
     """Paste rectangles from the same place; those of rows with a closed gate have no area."""
     open = gate.view(-1, 1)
-    limits = torch.tensor([size[1], size[0], size[1], size[0]], device=corners.device)
+    limits = mx.sizes([size[1], size[0], size[1], size[0]], corners.device)
     corners = torch.where(open.unsqueeze(2), torch.minimum(corners.clamp(min=0), limits), 0)
     own = torch.arange(len(gate), device=gate.device).unsqueeze(1)
     source = torch.where(open, pairs, own).unsqueeze(2)

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import RESAMPLE, choice, number, pair
+from ..arguments import MODES, RESAMPLE, choice, number, pair, switch
 from ..base import Flags, Params
 from ..composition import Collage, Composition
 from ..functional import geometry
+from ..functional import mixing as mx
 from ..mix import Mix
 from ..sampling import Bounds, Draw, Range, check
 from ..targets import Target
@@ -44,7 +45,7 @@ class RandomMosaic(Mix):
     """
 
     param_names = ("permutation", "src", "dst", "batch_shapes")
-    param_shapes: ClassVar = {"permutation": None, "src": (4, 2), "dst": (4, 2), "batch_shapes": (3,)}
+    param_shapes: ClassVar = {"permutation": (None,), "src": (4, 2), "dst": (4, 2), "batch_shapes": (3,)}
 
     def __init__(
         self,
@@ -68,7 +69,8 @@ class RandomMosaic(Mix):
         self.least_area = number(min_bbox_size, "min_bbox_size", 0.0)
         choice(padding_mode, "padding_mode", ("constant",))
         choice(resample, "resample", RESAMPLE)
-        choice(cropping_mode, "cropping_mode", ("slice", "resample"))
+        choice(cropping_mode, "cropping_mode", MODES)
+        switch(align_corners, "align_corners")
         self.columns = self.grid[0] * self.grid[1] + 1
 
     def output_size(self, size: tuple[int, int]) -> tuple[int, int]:
@@ -88,7 +90,7 @@ class RandomMosaic(Mix):
             "permutation": torch.cat([own.unsqueeze(0), others]).mT,
             "src": geometry.rectangle(x, y, zero + w, zero + h),
             "dst": geometry.rectangle(zero, zero, zero + w, zero + h),
-            "batch_shapes": torch.tensor(list(draw.shape[1:]), device=draw.device).repeat(b, 1),
+            "batch_shapes": mx.sizes(draw.shape[1:], draw.device).repeat(b, 1),
         }
 
     def validate(self, params: Params, gate: Tensor) -> None:
@@ -98,8 +100,7 @@ class RandomMosaic(Mix):
                 f"{type(self).__name__}: params['permutation']: expected {count} tiles, "
                 f"got shape {tuple(params['permutation'].shape)}"
             )
-        inside = (params["permutation"] >= 0) & (params["permutation"] < len(gate))
-        check(inside, gate, "permutation: expected rows of the batch")
+        self.check_rows(params, "permutation", gate)
 
     def compose(
         self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
@@ -112,8 +113,7 @@ class RandomMosaic(Mix):
         corner = torch.stack([index // down * width, index % down * height], 1)
         shift = corner - params["src"][:, :1].floor().long()  # (B, T, 2)
         shift = torch.where(gate.view(-1, 1, 1), shift, 0)
-        limits = torch.tensor([size[1], size[0]], device=rows.device)
-        sides = torch.tensor([width, height], device=rows.device)
+        limits, sides = mx.sizes(size[::-1], rows.device), mx.sizes([width, height], rows.device)
         shown = (gate.view(-1, 1) | (index == 0)).unsqueeze(2)
         first = shift.clamp(min=0)
         last = torch.where(shown, torch.minimum(shift + sides, limits), 0)
@@ -142,7 +142,7 @@ class RandomJigsaw(Mix):
     """
 
     param_names = ("permutation",)
-    param_shapes: ClassVar = {"permutation": None}
+    param_shapes: ClassVar = {"permutation": (None,)}
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class RandomJigsaw(Mix):
     ) -> None:
         super().__init__(p, same_on_batch=same_on_batch, keepdim=keepdim, data_keys=data_keys)
         self.grid = pair(grid, "grid")
-        self.ensure_perm = ensure_perm
+        self.ensure_perm = switch(ensure_perm, "ensure_perm")
         self.columns = self.grid[0] * self.grid[1]
         if ensure_perm and self.columns == 1:
             raise ValueError(f"ensure_perm: expected False for the one piece of grid {grid!r}, got {ensure_perm!r}")
@@ -165,7 +165,7 @@ class RandomJigsaw(Mix):
             orders = [o for o in itertools.permutations(range(self.columns)) if list(o) != same.tolist()]
             self._orders = torch.tensor(orders)
 
-    def check_shape(self, shape: Sequence[int]) -> None:
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         if shape[-2] % self.grid[0] or shape[-1] % self.grid[1]:
             raise ValueError(
                 f"{type(self).__name__}: grid: expected one that divides height and width {tuple(shape[-2:])}, "
@@ -198,12 +198,12 @@ class RandomJigsaw(Mix):
     ) -> Composition:
         order, (rows, columns) = params["permutation"], self.grid
         size = (like.shape[-2], like.shape[-1])
-        sides = torch.tensor([size[1] // columns, size[0] // rows], device=order.device)
+        sides = mx.sizes([size[1] // columns, size[0] // rows], order.device)
         place = torch.arange(self.columns, device=order.device)
         first = torch.stack([place // rows, place % rows], 1) * sides
         there = torch.stack([order % columns, order // columns], 2) * sides
         shift, open = first - there, gate.view(-1, 1, 1)
-        whole = torch.tensor([[0, 0, size[1], size[0]]] + [[0, 0, 0, 0]] * (self.columns - 1), device=order.device)
+        whole = (place == 0).unsqueeze(1) * mx.sizes([0, 0, size[1], size[0]], order.device)
         windows = torch.where(open, torch.cat([first, first + sides], 1), whole)
         own = torch.arange(len(gate), device=gate.device).view(-1, 1, 1).expand(-1, self.columns, 1)
         tiles = torch.cat([own, windows, torch.where(open, shift, 0)], 2)

@@ -36,7 +36,7 @@ class RandomTransplantation(Mix):
     """
 
     param_names = ("donor_indices", "label_draw", "selected_labels", "selection")
-    param_shapes: ClassVar = {"selection": None}
+    param_shapes: ClassVar = {"selection": (None, None)}
     bool_params = ("selection",)
     late_params = ("selected_labels", "selection")
     columns = 1
@@ -120,7 +120,7 @@ class RandomCopyPaste(Mix):
     """
 
     param_names = ("paste_pairs", "paste_instances")
-    param_shapes: ClassVar = {"paste_instances": None}
+    param_shapes: ClassVar = {"paste_instances": (None,)}
     bool_params = ("paste_instances",)
 
     def __init__(
