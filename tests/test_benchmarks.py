@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,23 @@ def test_what_goes_on_compiling_is_not_timed() -> None:
     measure.settled({"draws": 3, "recompiles": 0})  # slow, but it has settled
     with pytest.raises(RuntimeError, match="3 new graphs over 4 draws in 15 seconds"):
         measure.settled({"draws": 4, "recompiles": 3})
+
+
+def test_what_compiles_too_long_is_stopped() -> None:
+    def stubborn() -> None:
+        while True:
+            try:
+                while True:
+                    pass
+            except Exception:
+                pass
+
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(RuntimeError, match="longer than 0.1 seconds"), measure.limited(0.1):
+        stubborn()
+    assert signal.getsignal(signal.SIGALRM) is before and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    with measure.limited(60.0):
+        pass
 
 
 def test_compare_flags_what_is_beyond_the_noise() -> None:

@@ -123,7 +123,7 @@ def overview(data: Mapping[str, Any]) -> str:
     regimes = dict.fromkeys(r.regime for r in every)
     every += on_its_ground(data["rows"]) if data["kind"] == "ops" else []
     grounds = {r.regime for r in every} - set(regimes)
-    peers = [peer for peer in PEERS if any(r.peer == peer for r in every)]
+    peers = [peer for peer in PEERS if any(r.peer.startswith(peer) for r in every)]
     lines = []
     for regime in [*regimes, *sorted(grounds)]:
         cells = [regime.partition(" on ")[0] + ", better of float32 and uint8" * (regime in grounds)]
