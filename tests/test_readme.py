@@ -50,6 +50,15 @@ def test_detection_example_runs() -> None:
     assert names["keep"].tolist() == [[True, False]] * 2
 
 
+def test_choices_example_runs() -> None:
+    code = [block for language, block in BLOCKS if language == "python"][2]
+    images = torch.randint(0, 256, (4, 3, 90, 120), dtype=torch.uint8)
+    names = {"K": augment, "images": images, "points": torch.tensor([[[30.0, 40]]] * 4)}
+    exec(code, names)
+    assert names["image"].shape == (4, 3, 64, 64) and names["points"].shape == (4, 1, 2)
+    assert torch.equal(names["image"], names["again"])
+
+
 def test_contributed_op_works() -> None:
     from augment.base import Flags, Params
     from augment.functional import colour
