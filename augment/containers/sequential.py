@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from .. import targets as tg
-from ..arguments import choice, number
+from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
 from . import values
@@ -62,21 +62,23 @@ class AugmentationSequential(Container):
         min_visibility: float | None = None,
     ) -> None:
         super().__init__(*args, selection=_random_apply(random_apply, random_apply_weights, len(args)))
-        self.data_keys = None if data_keys is None else [tg.data_key(key) for key in data_keys]
-        self.keepdim = bool(keepdim)
+        self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
+        self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         mode = "silent" if transformation_matrix_mode == "silence" else transformation_matrix_mode
         self.transformation_matrix_mode = choice(mode, "transformation_matrix_mode", ("silent", "rigid", "skip"))
         self.extra_args = tg.options_for(extra_args)
         self.min_visibility = None if min_visibility is None else number(min_visibility, "min_visibility", 0.0, 1.0)
         self.valid: dict[str, Value] = {}
-        known = {"resample", "padding_mode", "fill"}
-        known |= {flag for module in self.modules() if isinstance(module, Augmentation) for flag in module.flags}
+        ops = [module for module in self.modules() if isinstance(module, Augmentation)]
+        known = {"resample", "padding_mode", "fill"} | {flag for op in ops for flag in op.flags}
         foreign = sorted(set(self.extra_args.get("image", {})) - known)
         if foreign:
             raise TypeError(f"extra_args['image']: expected flags of the ops, {sorted(known)}; got {foreign}")
+        for op in ops:
+            tg.flags_for(op, self.extra_args)
         if same_on_batch is not None:
             for module in self._drawing():
-                module.same_on_batch = same_on_batch
+                module.same_on_batch = switch(same_on_batch, "same_on_batch")
 
     def forward(
         self,
@@ -106,7 +108,7 @@ class AugmentationSequential(Container):
         targets, names = self._targets(args, data_keys, valid)
         handed_in = params is not None
         if params is None:
-            shape, device = values.shape_of(targets, None)
+            shape, device = values.shape_of(targets)
             params = self.forward_parameters(shape, generator, device)
         watched = [] if self.min_visibility is None else tg.watch(targets)
         call = Call(handed_in, False, self.extra_args)
@@ -143,7 +145,7 @@ class AugmentationSequential(Container):
     def _targets(
         self, args: Sequence[Value], data_keys: Sequence[Any] | None, valid: values.Valid | None
     ) -> tuple[list[Target], list[str]]:
-        keys = self.data_keys if data_keys is None else [tg.data_key(key) for key in data_keys]
+        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
         targets = values.read(args, keys)
         names = values.labels(args, targets)
         return values.mark(targets, names, valid or {}), names

@@ -14,6 +14,7 @@ from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
 from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
+from .resize import resize
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 from .weather import rain
 
@@ -45,6 +46,7 @@ __all__ = [
     "plasma",
     "posterize",
     "rain",
+    "resize",
     "salt_and_pepper",
     "salt_masks",
     "sensor_noise",
