@@ -64,7 +64,7 @@ def rowwise(
             work = source if raw else load(source, unit)
             result = row(work, p, v, *config, out=out if out.dtype == work.dtype else None)
             if result is not out:
-                out.copy_(store(result, image.dtype, unit))
+                _write(out, result, unit)
         return output
 
     def backward_fake(
@@ -114,6 +114,16 @@ def rowwise(
 
     torch.library.register_autograd(f"augment::{name}", autograd, setup_context=setup_context, lib=LIBRARY)
     return op
+
+
+def _write(out: Tensor, result: Tensor, unit: bool) -> None:
+    """Put a computed row into the output, as ``store`` does."""
+    if out.dtype == torch.uint8 and result.is_floating_point():
+        # native kernels turn floats into bytes one by one, but into int16, and those into bytes, in vectors
+        levels = (result * 255).round_() if unit else result.round()
+        out.copy_(levels.clamp_(0, 255).to(torch.int16))
+    else:
+        out.copy_(store(result, out.dtype, unit))
 
 
 KEPT: dict[tuple[Any, ...], Tensor] = {}

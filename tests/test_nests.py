@@ -127,6 +127,14 @@ def test_matrix_of_choices() -> None:
         _ = strict.transform_matrix
 
 
+def test_time_augmentation() -> None:
+    """PR #887: what was flipped by a choice comes back, so that the mean over calls is the input."""
+    flips = [K.RandomHorizontalFlip(p=1.0), K.RandomVerticalFlip(p=1.0), K.RandomRotation90((2, 2), p=1.0)]
+    container, image = K.OneOf(*flips, p=0.75), picture(8)
+    for _ in range(4):
+        assert torch.equal(container.inverse(container(image)), image)
+
+
 def test_what_is_seen_through_a_choice() -> None:
     """A row that was not cropped keeps its boxes, also those whose centres lie outside."""
     container = K.OneOf(

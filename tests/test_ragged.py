@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from choices import values
-from helpers import call_seeded, graphs, picture
+from helpers import GEOMETRIC, Case, call_seeded, graphs, picture
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -74,6 +74,25 @@ def test_padding_stays_as_it_is(named: bool, clip: bool) -> None:
     back = container.inverse(*([dict(zip(names, outputs, strict=True))] if named else outputs), valid=masks)
     for name, new in zip(names[1:], list(back.values())[1:] if named else back[1:], strict=True):
         assert (new[~masks[name]] == 3.25).all()
+
+
+@pytest.mark.parametrize("case", GEOMETRIC, ids=repr)
+def test_padding_through_every_geometric_op(case: Case) -> None:
+    """roboflow/rf-detr#862: padded boxes with flags come out as those in lists do."""
+    image, boxes, _ = ragged()
+    container = K.AugmentationSequential(
+        case(p=0.5, size=(9, 11)), data_keys=["image", "bbox_xyxy"], min_visibility=0.3
+    )
+    padded, real = K.pad_labels(boxes, 6)
+    _, moved = call_seeded(container, image, padded, valid={"bbox_xyxy": real})
+    seen = container.valid["bbox_xyxy"]
+    _, rows = call_seeded(container, image, boxes)
+    assert moved.shape == padded.shape and not moved[~real].any() and not seen[~real].any()
+    for a, b in zip(K.unpad_labels(moved, real), rows, strict=True):
+        assert_close(a, b, atol=1e-5, rtol=0)
+    assert [s[r].tolist() for s, r in zip(seen, real, strict=True)] == [
+        v.tolist() for v in container.valid["bbox_xyxy"]
+    ]
 
 
 def test_masks_of_padding_compile(optimizer: str) -> None:

@@ -50,8 +50,17 @@ def test_detection_example_runs() -> None:
     assert names["keep"].tolist() == [[True, False]] * 2
 
 
-def test_mixing_example_runs(optimizer: str) -> None:
+def test_choices_example_runs() -> None:
     code = [block for language, block in BLOCKS if language == "python"][2]
+    images = torch.randint(0, 256, (4, 3, 90, 120), dtype=torch.uint8)
+    names = {"K": augment, "images": images, "points": torch.tensor([[[30.0, 40]]] * 4)}
+    exec(code, names)
+    assert names["image"].shape == (4, 3, 64, 64) and names["points"].shape == (4, 1, 2)
+    assert torch.equal(names["image"], names["again"])
+
+
+def test_mixing_example_runs(optimizer: str) -> None:
+    code = [block for language, block in BLOCKS if language == "python"][3]
     code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
     boxes, labels = torch.tensor([[[10.0, 20, 60, 80], [0, 0, 0, 0]]] * 4), torch.randint(10, (4, 2))
     names = {"K": augment, "torch": torch, "images": torch.rand(4, 3, 90, 120), "boxes": boxes, "labels": labels}

@@ -92,7 +92,7 @@ class SomeOf(Choice):
 
 
 class RandomOrder(Choice):
-    """Apply all of the ops to every row, in an order of its own.
+    """Apply all of the ops to every row, in an order drawn for it.
 
     Args:
         *ops: ops, containers, or other modules.

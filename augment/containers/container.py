@@ -12,14 +12,14 @@ from .. import targets as tg
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric, Intensity
 from ..mix import Mix
+from ..replay import origin
 from ..sampling import Draw, Stream
 from ..targets import Target
 from ..tracing import own_forward
 from . import values
-from .params import ParamItem, check_items, drawn
+from .params import CHOSEN, ParamItem, check_items, drawn, given_shape
 from .selection import Selection
 
-CHOSEN = "chosen"
 Size = tuple[int, int]
 
 
@@ -108,8 +108,8 @@ class Container(nn.Sequential):
         if not isinstance(device, torch.device):
             device = torch.get_default_device() if device is None else torch.device(device)
         stream = self._stream if generator is None else Stream(generator)
-        draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, after)
-        chosen = selection(draw.u)
+        draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, after, selection.p)
+        chosen = selection(draw.u) & draw.gate.view(-1, 1, 1)
         chosen = chosen if rows is None else chosen & rows.view(-1, 1, 1)
         items = [ParamItem(CHOSEN, {CHOSEN: chosen, "forward_input_shape": torch.tensor(list(shape))})]
         after = [*draw.drawn, chosen]
@@ -143,7 +143,7 @@ class Container(nn.Sequential):
         """Apply all children to all targets."""
         head, steps = self._steps(params)
         if head is not None:
-            shape, device = values.shape_of(targets, None, head)
+            shape, _ = values.shape_of(targets, lambda: (given_shape(head), head[CHOSEN].device))
             self._given_shape, call = shape, replace(call, gated=True)
             if call.handed_in:
                 self._check_chosen(head, shape[0])
@@ -171,7 +171,7 @@ class Container(nn.Sequential):
             return [_plain(child, t, data) if t.key == "image" else t for t in targets], data
         if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
             data = child.settle(data, tg.all_boxes(targets))
-        shape, device = values.shape_of(targets, child, data)
+        shape, device = values.shape_of(targets, lambda: origin(child, data))
         if call.handed_in:
             data = child.checked_params(data, shape, device)
             tg.check_batch(targets, shape[0], None)
@@ -244,7 +244,7 @@ class Container(nn.Sequential):
 
     def _shape_then(self, params: Sequence[ParamItem]) -> Sequence[int]:
         """Give the shape of the images for which a choice was drawn."""
-        return self._given_shape if params is self._params else params[0].data["forward_input_shape"].tolist()
+        return self._given_shape if params is self._params else given_shape(params[0].data)
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -283,8 +283,9 @@ class Container(nn.Sequential):
             return torch.eye(3, device=gate.device).repeat(len(gate), 1, 1)
         if not isinstance(child, Geometric):
             return None
+        warp = child.last_warp(data)
         try:
-            return child.last_warp(data).matrix
+            return warp.matrix
         except ValueError:
             if self.transformation_matrix_mode == "rigid":
                 raise

@@ -1,6 +1,6 @@
 """The parameters of a container: plain nested lists that can be saved, read and handed in again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -13,6 +13,8 @@ class ParamItem(NamedTuple):
     name: str
     data: Any
 
+
+CHOSEN = "chosen"
 
 torch.serialization.add_safe_globals([ParamItem])
 
@@ -32,3 +34,14 @@ def check_items(params: Sequence[ParamItem], names: Sequence[str]) -> None:
         raise TypeError(f"params: expected a list of ParamItem, got {params!r:.80}") from None
     if given != names:
         raise ValueError(f"params: expected items for {names}, got {given}")
+
+
+def given_shape(choice: Mapping[str, Any]) -> list[int]:
+    """Give the shape (B, C, H, W) of the batch that a choice was drawn for, as it says."""
+    shape, chosen = choice.get("forward_input_shape"), choice.get(CHOSEN)
+    if not isinstance(shape, Tensor) or shape.shape != (4,) or not isinstance(chosen, Tensor):
+        raise ValueError(
+            f"params: expected those of a call, with {CHOSEN!r} and 'forward_input_shape'; got {list(choice)}"
+        )
+    _, *size = shape.tolist()
+    return [len(chosen), *size]

@@ -52,11 +52,11 @@ class Selection:
             among those that can still be drawn.
         replace: whether a child can be drawn again.
         shuffled: whether what was drawn runs in the order in which it was; else in the children's order.
-        p: probability that anything is chosen.
+        p: probability that a row gets anything.
 
     Attributes:
         rounds: how many times the children are gone through.
-        columns: how many uniforms a row needs.
+        columns: how many uniforms a row needs, besides that for ``p``.
     """
 
     def __init__(
@@ -70,8 +70,7 @@ class Selection:
     ) -> None:
         self.count, self.n, self.weights, self.replace, self.shuffled, self.p = count, n, weights, replace, shuffled, p
         self.rounds = n[1] if shuffled or replace else 1
-        self.by_row = isinstance(p, Tensor) or 0 < p < 1
-        self.columns = self.by_row + (n[0] < n[1]) + (n[1] if replace else count)
+        self.columns = (n[0] < n[1]) + (n[1] if replace else count)
 
     @property
     def single(self) -> bool:
@@ -81,20 +80,15 @@ class Selection:
     def __call__(self, u: Tensor) -> Tensor:  # (B, columns) to (B, rounds, count) bool
         """Turn uniforms into which child runs in which round."""
         columns = iter(u.unbind(1))
-        gate = next(columns) < (self.p.to(u.device) if isinstance(self.p, Tensor) else self.p) if self.by_row else None
         low, high = self.n
         total = whole_numbers(next(columns), low, high).view(-1, 1, 1) if low < high else high
         rest = list(columns)
         rounds = torch.arange(self.rounds, device=u.device).view(-1, 1)
         if self.replace:
             runs = (torch.stack([self._pick(v) for v in rest], 1) if rest else u.new_zeros(len(u), 0)).unsqueeze(-1)
-            chosen = (runs == torch.arange(self.count, device=u.device)) & (rounds < total)
-        else:
-            place = self._places(rest).unsqueeze(1)
-            chosen = (place < total) & (place == rounds) if self.shuffled else place < total
-        if gate is not None:
-            return chosen & gate.view(-1, 1, 1)
-        return chosen if self.p else torch.zeros_like(chosen)
+            return (runs == torch.arange(self.count, device=u.device)) & (rounds < total)
+        place = self._places(rest).unsqueeze(1)
+        return (place < total) & (place == rounds) if self.shuffled else place < total
 
     def _pick(self, u: Tensor) -> Tensor:
         """Draw one child (B,) by a uniform."""

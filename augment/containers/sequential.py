@@ -109,7 +109,7 @@ class AugmentationSequential(Container):
         targets, names = self._targets(args, data_keys, valid)
         handed_in = params is not None
         if params is None:
-            shape, device = values.shape_of(targets, None, None)
+            shape, device = values.shape_of(targets)
             params = self.forward_parameters(shape, generator, device)
         watched = [] if self.min_visibility is None else tg.watch(targets)
         call = Call(handed_in, False, self.extra_args)

@@ -1,6 +1,6 @@
 """What goes into a container and comes out: positional values or a dict, as targets and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +8,6 @@ import torch
 from torch import Tensor
 
 from .. import targets as tg
-from ..base import Augmentation
-from ..replay import origin
 from ..targets import Target, Value
 
 Valid = Mapping[str, Tensor]
@@ -75,14 +73,13 @@ def _fresh(target: Target, given: Target, keepdim: bool) -> Value:
     return output.clone() if isinstance(output, Tensor) and target.value is given.value else output
 
 
-def shape_of(targets: Sequence[Target], op: Augmentation | None, params: Any) -> tuple[Sequence[int], torch.device]:
-    """Give the shape and device of the batch: of the first image, or of a mask, or as the parameters tell."""
+def shape_of(
+    targets: Sequence[Target], then: Callable[[], tuple[Sequence[int], torch.device]] | None = None
+) -> tuple[Sequence[int], torch.device]:
+    """Give the shape and device of the batch: of the first image, or of a mask, or else what ``then`` says."""
     like = [t.value for key in ("image", "mask") for t in targets if t.key == key and isinstance(t.value, Tensor)]
     if like:
         return like[0].shape, like[0].device
-    if params is None:
+    if then is None:
         raise ValueError("data_keys: expected an image or a mask, or params, to know the size from")
-    if op is not None:
-        return origin(op, params)
-    device = next(v.device for name, v in params.items() if name != "forward_input_shape")
-    return tuple(params["forward_input_shape"].tolist()), device
+    return then()
