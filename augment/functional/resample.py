@@ -64,13 +64,20 @@ def sample_grid(
 
 def per_channel(values: Sequence[float], like: Tensor) -> Tensor:
     """Give one value, or one a channel, as (1 or C, 1, 1) in the dtype and on the device of ``like``."""
-    if not like.is_floating_point():
-        limits = torch.iinfo(torch.uint8 if like.dtype == torch.bool else like.dtype)
-        values = [round(value) for value in values]
-        if not all(limits.min <= value <= limits.max for value in values):
-            raise ValueError(f"fill: expected values that {like.dtype} can hold, got {values}")
+    values = _fit(values, like.dtype)
     entries = [torch.full((1, 1), value, dtype=like.dtype, device=like.device) for value in values]
     return torch.stack(entries)
+
+
+def _fit(values: Sequence[float], dtype: torch.dtype) -> Sequence[float]:
+    """Round values that integers shall hold, and refuse those that they cannot."""
+    if dtype.is_floating_point:
+        return values
+    limits = torch.iinfo(torch.uint8 if dtype == torch.bool else dtype)
+    rounded = [round(value) for value in values]
+    if not all(limits.min <= value <= limits.max for value in rounded):
+        raise ValueError(f"fill: expected values that {dtype} can hold, got {rounded}")
+    return rounded
 
 
 def sample_nearest(
@@ -85,18 +92,38 @@ def sample_nearest(
     """
     height, width = image.shape[-2:]
     x, y = (position + (0.5 + max(height, width) * 2**-22)).floor().unbind(1)
+    if image.shape[0] == 1:
+        return _take_row(image[0], x[0], y[0], border, fill).unsqueeze(0)
     row, column = fold_index(y, height, border), fold_index(x, width, border)
     index = row.clamp(0, height - 1) * width + column.clamp(0, width - 1)
-    flat, index = image.flatten(2), index.long().flatten(1)
-    if len(flat) == 1:
-        taken = flat.index_select(2, index[0])
-    else:
-        taken = flat.gather(2, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
-    output = taken.unflatten(2, position.shape[-2:])
+    index = index.long().flatten(1).unsqueeze(1).expand(-1, image.shape[1], -1)
+    output = image.flatten(2).gather(2, index).unflatten(2, position.shape[-2:])
     if border != "constant":
         return output
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
     return torch.where(inside.unsqueeze(1), output, per_channel(fill, image))
+
+
+def _take_row(
+    image: Tensor,  # (C, H, W), any dtype
+    x: Tensor,  # (h, w), whole numbers
+    y: Tensor,
+    border: str,
+    fill: Sequence[float],
+) -> Tensor:  # (C, h, w)
+    """Take pixels plane by plane. A frame of the fill around the image spares a choice at every pixel."""
+    (height, width), size = image.shape[1:], x.shape
+    if border == "constant":
+        values = _fit(fill, image.dtype)
+        values = list(values) * (1 if len(values) == len(image) else len(image))
+        planes = [F.pad(plane, [1] * 4, value=value).view(-1) for plane, value in zip(image, values, strict=True)]
+        x, y, width = x.clamp(-1, width) + 1, y.clamp(-1, height) + 1, width + 2
+    else:
+        planes = image.flatten(1).unbind()
+        x = fold_index(x, width, border).clamp(0, width - 1)
+        y = fold_index(y, height, border).clamp(0, height - 1)
+    index = torch.add(x.int(), y.int(), alpha=width).flatten()
+    return torch.stack([plane.index_select(0, index) for plane in planes]).view(-1, *size)
 
 
 def fold_index(index: Tensor, size: int, border: str) -> Tensor:
