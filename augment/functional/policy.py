@@ -1,0 +1,194 @@
+"""The operations of augmentation policies, for one image and for a whole batch.
+
+An operation is known by its number in ``OPERATIONS``, and has one magnitude: degrees counter-clockwise (``rotate``), a
+slope (``shear_x``, ``shear_y``), pixels (``translate_x``, ``translate_y``), a factor less one (``brightness``,
+``color``, ``contrast``, ``sharpness``), bits (``posterize``), a threshold or an addition on the scale of [0, 1]
+(``solarize``, ``solarize_add``).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..opaque import load, store
+from . import colour, filters, geometry, resample, tone
+
+GEOMETRIC = ("shear_x", "shear_y", "translate_x", "translate_y", "rotate")
+COLOURS = ("brightness", "color", "contrast", "sharpness")
+OPERATIONS = (
+    "identity",
+    *GEOMETRIC,
+    *COLOURS,
+    "posterize",
+    "solarize",
+    "solarize_add",
+    "auto_contrast",
+    "equalize",
+    "invert",
+)
+NUMBER = {name: i for i, name in enumerate(OPERATIONS)}
+Magnitude = float | Tensor
+
+
+def matrices(
+    operation: Tensor,  # (B, ...)
+    magnitude: Tensor,  # (B, ...)
+    height: int,
+    width: int,
+) -> Tensor:  # (B, ..., 3, 3), input pixel -> output pixel
+    """Give the homography of every operation, which is the identity for those that move nothing.
+
+    A shear keeps the corner of the top left pixel, where the edges of the image meet.
+    """
+    shear_x, shear_y, shift_x, shift_y, degrees = (
+        torch.where(operation == NUMBER[name], magnitude, 0).flatten() for name in GEOMETRIC
+    )
+    turn = geometry.rotation(degrees, (width - 1) / 2, (height - 1) / 2)
+    zero = torch.zeros_like(degrees)
+    rest = [zero, -shear_x, shift_x - shear_x / 2, -shear_y, zero, shift_y - shear_y / 2, zero, zero, zero]
+    return (turn + geometry.matrix3(rest, degrees)).view(*operation.shape, 3, 3)
+
+
+# ------------------------------------------------------------------------------------------------- floating, in [0, 1]
+
+
+def _on_planes(step: Callable[..., list[Tensor]]) -> Callable[[Tensor, Magnitude], Tensor]:
+    def apply(image: Tensor, magnitude: Magnitude) -> Tensor:
+        factor = 1 + (magnitude.squeeze(-3) if isinstance(magnitude, Tensor) else magnitude)
+        planes = image.unbind(-3)
+        return torch.stack(step(planes, factor, outs=[None] * len(planes)), -3)
+
+    return apply
+
+
+def _posterize(image: Tensor, bits: Magnitude) -> Tensor:
+    return tone.posterize(image, torch.as_tensor(bits, device=image.device))
+
+
+def _solarize(image: Tensor, threshold: Magnitude) -> Tensor:
+    return torch.where(image < threshold, image, 1 - image)
+
+
+def _solarize_add(image: Tensor, addition: Magnitude) -> Tensor:
+    return tone.solarize(image, image.new_full((), 0.5), torch.as_tensor(addition, device=image.device))
+
+
+# (..., C, H, W) in [0, 1], and a magnitude that is a number or broadcasts, (..., 1, 1, 1)
+FLOATING: dict[str, Callable[[Tensor, Magnitude], Tensor]] = {
+    "brightness": _on_planes(colour.scale_brightness),
+    "color": _on_planes(colour.blend_saturation),
+    "contrast": _on_planes(colour.blend_contrast),
+    "sharpness": lambda image, magnitude: filters.sharpen(image, 1 + magnitude),
+    "posterize": _posterize,
+    "solarize": _solarize,
+    "solarize_add": _solarize_add,
+    "auto_contrast": lambda image, _: tone.stretch(image, clip=True),
+    "invert": lambda image, _: 1 - image,
+}
+
+
+# ----------------------------------------------------------------------------------------------------- bytes of one row
+
+
+def _ramp(image: Tensor) -> Tensor:
+    return torch.arange(tone.LEVELS, dtype=torch.float32, device=image.device)
+
+
+def _contrast_table(image: Tensor, magnitude: float) -> Tensor:
+    mean = colour.luma(image.mean((1, 2), dtype=torch.float32).unbind())
+    return _ramp(image) * (1 + magnitude) - mean * magnitude
+
+
+def _solarize_table(image: Tensor, threshold: float) -> Tensor:
+    ramp = _ramp(image)
+    return torch.where(ramp < threshold * (tone.LEVELS - 1), ramp, tone.LEVELS - 1 - ramp)
+
+
+# (C, H, W) bytes and a magnitude to a table of 256 levels
+TABLES: dict[str, Callable[[Tensor, float], Tensor]] = {
+    "brightness": lambda image, magnitude: _ramp(image) * (1 + magnitude),
+    "contrast": _contrast_table,
+    "solarize": _solarize_table,
+    "solarize_add": lambda image, addition: _solarize_add(_ramp(image) / 255, addition) * 255,
+}
+# (C, H, W) bytes and a magnitude to bytes
+BYTES: dict[str, Callable[[Tensor, Any], Tensor]] = {
+    "posterize": lambda image, bits: image & (tone.LEVELS - 2 ** (8 - round(bits))),
+    "auto_contrast": lambda image, _: tone.stretch_levels(image, torch.empty_like(image)),
+    "invert": lambda image, _: ~image,
+}
+
+
+def apply_row(
+    image: Tensor,  # (C, H, W), floating in [0, 1], or uint8
+    name: str,
+    magnitude: float,
+    back: Tensor,  # (3, 3), output pixel -> input pixel
+    mode: int,
+    fill: Sequence[float],  # in the image's own units
+) -> Tensor:  # (C, H, W)
+    """Apply an operation to one image."""
+    if name == "identity" or (magnitude == 0 and name in COLOURS):
+        return image
+    if name in GEOMETRIC:
+        return _move_row(image, name, magnitude, back, mode, fill)
+    if name == "equalize":
+        return tone.equalize_row(image.detach())
+    if image.dtype != torch.uint8:
+        return FLOATING[name](image, magnitude)
+    if name in TABLES:
+        output = torch.empty_like(image, memory_format=torch.contiguous_format)
+        table = TABLES[name](image, magnitude)
+        for plane, target in zip(image, output, strict=True):
+            tone.look_up(plane, table, target)
+        return output
+    if name in BYTES:
+        return BYTES[name](image, magnitude)
+    return store(FLOATING[name](load(image, unit=True), magnitude), image.dtype, unit=True)
+
+
+def _move_row(image: Tensor, name: str, magnitude: float, back: Tensor, mode: int, fill: Sequence[float]) -> Tensor:
+    height, width = image.shape[-2:]
+    if name.startswith("translate") and magnitude == round(magnitude):  # whole pixels
+        x, y = (-magnitude, 0.0) if name == "translate_x" else (0.0, -magnitude)
+        return resample.shifted(image, x, y, height, width, resample.PADDINGS["zeros"], fill)
+    return _move(image.unsqueeze(0), back.unsqueeze(0), mode, fill).squeeze(0)
+
+
+def _move(image: Tensor, back: Tensor, mode: int, fill: Sequence[float]) -> Tensor:
+    height, width = image.shape[-2:]
+    if mode == resample.MODES["nearest"]:
+        return resample.homography(image, back, height, width, mode, 0, fill, False)
+    scaled = resample.normalised(back, height, width)
+    return store(resample.homography(load(image), scaled, height, width, mode, 0, fill, False), image.dtype)
+
+
+# --------------------------------------------------------------------------------------------------------- whole batch
+
+
+def apply_batch(
+    image: Tensor,  # (B, C, H, W), floating in [0, 1], or uint8
+    operation: Tensor,  # (B,)
+    magnitude: Tensor,  # (B,)
+    back: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    mode: int,
+    fill: Sequence[float],  # in the image's own units
+) -> Tensor:  # (B, C, H, W)
+    """Apply an operation of its own to each image: all of them to all, for where that is cheaper than to wait."""
+    column = magnitude.view(-1, 1, 1, 1)
+    chosen = operation.view(-1, 1, 1, 1)
+    work = load(image, unit=True)
+    below = load(image) < column * (tone.LEVELS - 1 if image.dtype == torch.uint8 else 1)
+    results = {name: apply(work, column) for name, apply in FLOATING.items()}
+    results["solarize"] = torch.where(below, work, 1 - work)
+    output = work
+    for name, result in results.items():
+        output = torch.where(chosen == NUMBER[name], result, output)
+    output = store(output, image.dtype, unit=True)
+    output = torch.where(chosen == NUMBER["equalize"], tone.equalize_batch(image.detach()), output)
+    moves = (chosen >= NUMBER[GEOMETRIC[0]]) & (chosen <= NUMBER[GEOMETRIC[-1]])
+    output = torch.where(moves, _move(image, back, mode, fill), output)
+    colours = (chosen >= NUMBER[COLOURS[0]]) & (chosen <= NUMBER[COLOURS[-1]])
+    return torch.where((chosen == NUMBER["identity"]) | (colours & (column == 0)), image, output)
