@@ -6,8 +6,9 @@ slope (``shear_x``, ``shear_y``), pixels (``translate_x``, ``translate_y``), a f
 (``solarize``, ``solarize_add``).
 """
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -92,69 +93,112 @@ FLOATING: dict[str, Callable[[Tensor, Magnitude], Tensor]] = {
 # ----------------------------------------------------------------------------------------------------- bytes of one row
 
 
-def _ramp(image: Tensor) -> Tensor:
-    return torch.arange(tone.LEVELS, dtype=torch.float32, device=image.device)
+def _bytes(levels: Tensor) -> Tensor:
+    return levels.round_().clamp_(0, tone.LEVELS - 1).short().to(torch.uint8)
 
 
-def _contrast_table(image: Tensor, magnitude: float) -> Tensor:
-    mean = colour.luma(image.mean((1, 2), dtype=torch.float32).unbind())
-    return _ramp(image) * (1 + magnitude) - mean * magnitude
+def _brightness_bytes(image: Tensor, magnitude: float) -> Tensor:
+    return _bytes(load(image).mul_(1 + magnitude))
 
 
-def _solarize_table(image: Tensor, threshold: float) -> Tensor:
-    ramp = _ramp(image)
-    return torch.where(ramp < threshold * (tone.LEVELS - 1), ramp, tone.LEVELS - 1 - ramp)
+def _color_bytes(image: Tensor, magnitude: float) -> Tensor:
+    if len(image) == 1:
+        return image
+    work = load(image)
+    offset = colour.luma(work.unbind()) * -magnitude
+    return _bytes(work.mul_(1 + magnitude).add_(offset))
 
 
-# (C, H, W) bytes and a magnitude to a table of 256 levels
-TABLES: dict[str, Callable[[Tensor, float], Tensor]] = {
-    "brightness": lambda image, magnitude: _ramp(image) * (1 + magnitude),
-    "contrast": _contrast_table,
-    "solarize": _solarize_table,
-    "solarize_add": lambda image, addition: _solarize_add(_ramp(image) / 255, addition) * 255,
-}
+def _contrast_bytes(image: Tensor, magnitude: float) -> Tensor:
+    work = load(image)
+    offset = colour.luma(work.mean((1, 2)).unbind()) * -magnitude
+    return _bytes(work.mul_(1 + magnitude).add_(offset))
+
+
+def _sharpness_bytes(image: Tensor, magnitude: float) -> Tensor:
+    """Do what ``filters.sharpen`` does, with sums that int16 holds."""
+    if min(image.shape[-2:]) < 3:
+        return image
+    work = image.short()
+    inner = work[:, 1:-1, 1:-1]
+    around = filters.window_sum(filters.window_sum(work, 3, -2), 3, -1).add_(inner * 4)
+    output = image.clone()
+    output[:, 1:-1, 1:-1] = _bytes(load(inner).mul_(1 + magnitude).add_(load(around).mul_(-magnitude / 13)))
+    return output
+
+
+def _solarize_bytes(image: Tensor, threshold: float) -> Tensor:
+    """Flip all bits of the levels from the threshold on; comparisons of bytes are not vectorised."""
+    first = math.ceil(torch.tensor(threshold * (tone.LEVELS - 1), dtype=torch.float32).item())
+    if not 0 < first < tone.LEVELS:
+        return ~image if first <= 0 else image
+    return (image.clamp(first - 1, first) - (first - 1)).neg_().bitwise_xor_(image)
+
+
+def _solarize_add_bytes(image: Tensor, addition: float) -> Tensor:
+    ramp = torch.arange(tone.LEVELS, device=image.device) / (tone.LEVELS - 1)
+    output = torch.empty_like(image, memory_format=torch.contiguous_format)
+    return tone.look_up(image, _solarize_add(ramp, addition) * (tone.LEVELS - 1), output)
+
+
 # (C, H, W) bytes and a magnitude to bytes
 BYTES: dict[str, Callable[[Tensor, Any], Tensor]] = {
+    "brightness": _brightness_bytes,
+    "color": _color_bytes,
+    "contrast": _contrast_bytes,
+    "sharpness": _sharpness_bytes,
     "posterize": lambda image, bits: image & (tone.LEVELS - 2 ** (8 - round(bits))),
-    "auto_contrast": lambda image, _: tone.stretch_levels(image, torch.empty_like(image)),
+    "solarize": _solarize_bytes,
+    "solarize_add": _solarize_add_bytes,
+    "auto_contrast": lambda image, _: tone.stretch_levels(
+        image, torch.empty_like(image, memory_format=torch.contiguous_format)
+    ),
     "invert": lambda image, _: ~image,
 }
 
 
+NOWHERE = torch.empty(0)
+
+
+class Step(NamedTuple):
+    """An operation on one image, and where it moves pixels, how.
+
+    Attributes:
+        back: (3, 3), output pixel -> input pixel.
+        along_x, along_y: (3, 1, W) and (3, H, 1), what columns and rows add to the place in the input.
+    """
+
+    name: str
+    magnitude: float
+    back: Tensor = NOWHERE
+    along_x: Tensor = NOWHERE
+    along_y: Tensor = NOWHERE
+
+
 def apply_row(
     image: Tensor,  # (C, H, W), floating in [0, 1], or uint8
-    name: str,
-    magnitude: float,
-    back: Tensor,  # (3, 3), output pixel -> input pixel
+    step: Step,
     mode: int,
     fill: Sequence[float],  # in the image's own units
 ) -> Tensor:  # (C, H, W)
     """Apply an operation to one image."""
-    if name == "identity" or (magnitude == 0 and name in COLOURS):
+    if step.name == "identity" or (step.magnitude == 0 and step.name in COLOURS):
         return image
-    if name in GEOMETRIC:
-        return _move_row(image, name, magnitude, back, mode, fill)
-    if name == "equalize":
+    if step.name in GEOMETRIC:
+        return _move_row(image, step, mode, fill)
+    if step.name == "equalize":
         return tone.equalize_row(image.detach())
-    if image.dtype != torch.uint8:
-        return FLOATING[name](image, magnitude)
-    if name in TABLES:
-        output = torch.empty_like(image, memory_format=torch.contiguous_format)
-        table = TABLES[name](image, magnitude)
-        for plane, target in zip(image, output, strict=True):
-            tone.look_up(plane, table, target)
-        return output
-    if name in BYTES:
-        return BYTES[name](image, magnitude)
-    return store(FLOATING[name](load(image, unit=True), magnitude), image.dtype, unit=True)
+    return (BYTES if image.dtype == torch.uint8 else FLOATING)[step.name](image, step.magnitude)
 
 
-def _move_row(image: Tensor, name: str, magnitude: float, back: Tensor, mode: int, fill: Sequence[float]) -> Tensor:
+def _move_row(image: Tensor, step: Step, mode: int, fill: Sequence[float]) -> Tensor:
     height, width = image.shape[-2:]
-    if name.startswith("translate") and magnitude == round(magnitude):  # whole pixels
-        x, y = (-magnitude, 0.0) if name == "translate_x" else (0.0, -magnitude)
+    if step.name.startswith("translate") and step.magnitude == round(step.magnitude):  # whole pixels
+        x, y = (-step.magnitude, 0.0) if step.name == "translate_x" else (0.0, -step.magnitude)
         return resample.shifted(image, x, y, height, width, resample.PADDINGS["zeros"], fill)
-    return _move(image.unsqueeze(0), back.unsqueeze(0), mode, fill).squeeze(0)
+    if mode == resample.MODES["nearest"]:
+        return resample.sample_row(image, step.along_x[:2] + step.along_y[:2], resample.BORDERS[0], fill)
+    return _move(image.unsqueeze(0), step.back.unsqueeze(0), mode, fill).squeeze(0)
 
 
 def _move(image: Tensor, back: Tensor, mode: int, fill: Sequence[float]) -> Tensor:

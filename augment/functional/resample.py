@@ -23,6 +23,17 @@ def pixel_grid(h: int, w: int, like: Tensor) -> tuple[Tensor, Tensor]:
     return x.view(1, 1, w), y.view(1, h, 1)
 
 
+def along_axes(
+    matrix: Tensor,  # (..., 3, 3), output pixel -> input pixel
+    h: int,
+    w: int,
+) -> tuple[Tensor, Tensor]:  # (..., 3, 1, w) and (..., 3, h, 1)
+    """Give what the columns and the rows of an h by w output add to the three coordinates that a homography gives."""
+    x, y = pixel_grid(h, w, matrix)
+    a, b, c = matrix.unsqueeze(-1).unsqueeze(-1).unbind(-3)
+    return a * x, b * y + c
+
+
 def positions(
     matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel; its last row is (0, 0, 1) unless projective
     h: int,
@@ -30,10 +41,8 @@ def positions(
     projective: bool,
 ) -> Tensor:  # (B, 2, h, w), x and y
     """Map the pixels of an h by w output through a homography."""
-    x, y = pixel_grid(h, w, matrix)
-    rows = 3 if projective else 2
-    a, b, c = matrix[:, :rows].reshape(-1, rows, 3, 1, 1).unbind(2)
-    mapped = a * x + (b * y + c)
+    along_x, along_y = along_axes(matrix if projective else matrix[:, :2], h, w)
+    mapped = along_x + along_y
     return mapped[:, :2] / mapped[:, 2:] if projective else mapped
 
 
@@ -90,10 +99,10 @@ def sample_nearest(
 
     A position that rounding left just below a half counts as the half that it is.
     """
+    if image.is_cpu and image.shape[0] == 1:
+        return sample_row(image[0], position[0].detach().clone(), border, fill).unsqueeze(0)
     height, width = image.shape[-2:]
     x, y = (position + (0.5 + max(height, width) * 2**-22)).floor().unbind(1)
-    if image.shape[0] == 1:
-        return _take_row(image[0], x[0], y[0], border, fill).unsqueeze(0)
     row, column = fold_index(y, height, border), fold_index(x, width, border)
     index = row.clamp(0, height - 1) * width + column.clamp(0, width - 1)
     index = index.long().flatten(1).unsqueeze(1).expand(-1, image.shape[1], -1)
@@ -104,26 +113,44 @@ def sample_nearest(
     return torch.where(inside.unsqueeze(1), output, per_channel(fill, image))
 
 
-def _take_row(
+def sample_row(
     image: Tensor,  # (C, H, W), any dtype
-    x: Tensor,  # (h, w), whole numbers
-    y: Tensor,
+    position: Tensor,  # (2, h, w), in pixels; it is written over
     border: str,
     fill: Sequence[float],
 ) -> Tensor:  # (C, h, w)
-    """Take pixels plane by plane. A frame of the fill around the image spares a choice at every pixel."""
-    (height, width), size = image.shape[1:], x.shape
+    """Do the same for one image, plane by plane. A frame of the fill around it spares a choice at every pixel."""
+    height, width = image.shape[1:]
+    x, y = position.add_(0.5 + max(height, width) * 2**-22).floor_()
     if border == "constant":
-        values = _fit(fill, image.dtype)
-        values = list(values) * (1 if len(values) == len(image) else len(image))
-        planes = [F.pad(plane, [1] * 4, value=value).view(-1) for plane, value in zip(image, values, strict=True)]
-        x, y, width = x.clamp(-1, width) + 1, y.clamp(-1, height) + 1, width + 2
+        planes = _framed(image, fill)
+        x, y, start, width = x.clamp_(-1, width), y.clamp_(-1, height), width + 3, width + 2
     else:
-        planes = image.flatten(1).unbind()
-        x = fold_index(x, width, border).clamp(0, width - 1)
-        y = fold_index(y, height, border).clamp(0, height - 1)
-    index = torch.add(x.int(), y.int(), alpha=width).flatten()
-    return torch.stack([plane.index_select(0, index) for plane in planes]).view(-1, *size)
+        planes, start = image.flatten(1), 0
+        x = fold_index(x, width, border).clamp_(0, width - 1)
+        y = fold_index(y, height, border).clamp_(0, height - 1)
+    if width * height >= 2**23 and position.dtype == torch.float32:  # more than it counts
+        x, y = x.double(), y.double()
+    index = y.mul_(width).add_(x).add_(start).int().flatten()
+    if image.requires_grad:
+        return torch.stack([plane.index_select(0, index) for plane in planes]).view(-1, *position.shape[1:])
+    output = image.new_empty((len(image), *position.shape[1:]))
+    for plane, target in zip(planes, output.flatten(1), strict=True):
+        torch.index_select(plane, 0, index, out=target)
+    return output
+
+
+def _framed(image: Tensor, fill: Sequence[float]) -> Sequence[Tensor]:
+    """Give the planes (C, N) of an image (C, H, W) with one more pixel on every side."""
+    values = _fit(fill, image.dtype)
+    if image.requires_grad:
+        values = list(values) * (1 if len(values) == len(image) else len(image))
+        return [F.pad(plane, [1] * 4, value=value).view(-1) for plane, value in zip(image, values, strict=True)]
+    framed = image.new_zeros((len(image), image.shape[1] + 2, image.shape[2] + 2))
+    if any(values):
+        framed.copy_(per_channel(fill, image).expand_as(framed))
+    framed[:, 1:-1, 1:-1] = image
+    return framed.flatten(1).unbind()
 
 
 def fold_index(index: Tensor, size: int, border: str) -> Tensor:

@@ -6,35 +6,44 @@ import torch
 from torch import Tensor
 
 from ..functional import policy, resample
-from ..opaque import load, rowwise, store
-from .rows import Out, Rows, keep_rows
+from ..opaque import load, rowwise
+from .rows import Out, keep_rows
 
 WIDTH = 11  # numbers a step: its operation, its magnitude, and the homography from output to input pixels
 
-Steps = list[tuple[str, float]]
+Steps = list[policy.Step]
 
 
-def _steps(numbers: Rows) -> Steps:
-    return [(policy.OPERATIONS[round(step[0])], step[1]) for step in numbers]
+def _steps(image: Tensor, packed: Tensor) -> list[Steps]:
+    """Read (B, n, 11) numbers."""
+    back = packed[..., 2:].unflatten(-1, (3, 3))
+    along_x, along_y = resample.along_axes(back, image.shape[-2], image.shape[-1])
+    steps = []
+    for i, row in enumerate(packed[..., :2].tolist()):
+        steps.append([])
+        for k, (number, magnitude) in enumerate(row):
+            name = policy.OPERATIONS[round(number)]
+            places = [t[i, k] for t in (back, along_x, along_y)] if name in policy.GEOMETRIC else ()
+            steps[-1].append(policy.Step(name, magnitude, *places))
+    return steps
 
 
-def _apply(image: Tensor, params: Tensor, steps: Steps, mode: int, fill: list[float]) -> Tensor:
-    for step, (name, magnitude) in zip(params, steps, strict=True):
-        image = policy.apply_row(image, name, magnitude, step[2:].view(3, 3), mode, fill)
+def _apply(image: Tensor, steps: Steps, mode: int, fill: list[float]) -> Tensor:
+    for step in steps:
+        image = policy.apply_row(image, step, mode, fill)
     return image
 
 
 def _read(image: Tensor, params: Tensor, mode: int, fill: list[float]) -> list[Steps]:
-    return [_steps(row) for row in params.tolist()]
+    return _steps(image, params.detach())
 
 
 def _row(image: Tensor, params: Tensor, steps: Steps, mode: int, fill: list[float], out: Out = None) -> Tensor:
-    work = image if image.dtype == torch.uint8 else load(image)
-    return _apply(work, params.detach(), steps, mode, fill)
+    return _apply(image if image.dtype == torch.uint8 else load(image), steps, mode, fill)
 
 
 def _still(steps: Steps) -> bool:
-    return all(name == "identity" for name, _ in steps)
+    return all(step.name == "identity" for step in steps)
 
 
 _policy = rowwise(
@@ -82,23 +91,23 @@ class Mixture(NamedTuple):
 
 
 def _read_mixture(image: Tensor, params: Tensor, chains: int, mode: int, fill: list[float]) -> list[Mixture]:
-    found = []
-    for row in params.tolist():
-        steps = [row[at : at + WIDTH] for at in range(chains + 1, len(row), WIDTH)]
-        depth = len(steps) // chains
-        found.append(Mixture([_steps(steps[i * depth : (i + 1) * depth]) for i in range(chains)], row[: chains + 1]))
-    return found
+    params = params.detach()
+    steps = _steps(image, params[:, chains + 1 :].view(len(params), -1, WIDTH))
+    depth = len(steps[0]) // chains if steps else 0
+    return [
+        Mixture([row[i * depth : (i + 1) * depth] for i in range(chains)], shares)
+        for row, shares in zip(steps, params[:, : chains + 1].tolist(), strict=True)
+    ]
 
 
 def _mixture_row(
     image: Tensor, params: Tensor, mixture: Mixture, chains: int, mode: int, fill: list[float], out: Out = None
 ) -> Tensor:
     work = image if image.dtype == torch.uint8 else load(image)
-    packed = params.detach()[chains + 1 :].view(chains, -1, WIDTH)
     total = load(work) * mixture.shares[0]
-    for share, chain, steps in zip(mixture.shares[1:], packed, mixture.chains, strict=True):
-        total = torch.add(total, load(_apply(work, chain, steps, mode, fill)), alpha=share)
-    return store(total, image.dtype)
+    for share, steps in zip(mixture.shares[1:], mixture.chains, strict=True):
+        total = torch.add(total, load(_apply(work, steps, mode, fill)), alpha=share)
+    return total
 
 
 _mixture = rowwise(
