@@ -333,11 +333,11 @@ def stretch(image: Tensor, axis: int, first: int, n: int, border: str, level: Te
         index = torch.arange(first, first + n, device=image.device)
         return image.index_select(axis, fold_index(index, size, border))
     low, high = min(max(first, 0), size), min(max(first + n, 0), size)
-    output = image.new_zeros((*image.shape[:axis], n, *image.shape[axis + 1 :]))
-    if level is not None:
-        output = output + level
-    output.narrow(axis, low - first if high > low else 0, high - low).copy_(image.narrow(axis, low, high - low))
-    return output
+    before = low - first if high > low else 0
+    level = image.new_zeros(()) if level is None else level
+    blank = [list(image.shape), list(image.shape)]
+    blank[0][axis], blank[1][axis] = before, n - before - (high - low)
+    return torch.cat([level.expand(blank[0]), image.narrow(axis, low, high - low), level.expand(blank[1])], axis)
 
 
 def sample_field(

@@ -92,8 +92,8 @@ class Mixture(NamedTuple):
 
 def _read_mixture(image: Tensor, params: Tensor, chains: int, mode: int, fill: list[float]) -> list[Mixture]:
     params = params.detach()
-    steps = _steps(image, params[:, chains + 1 :].view(len(params), -1, WIDTH))
-    depth = len(steps[0]) // chains if steps else 0
+    count = (params.shape[1] - chains - 1) // WIDTH
+    steps, depth = _steps(image, params[:, chains + 1 :].unflatten(1, (count, WIDTH))), count // chains
     return [
         Mixture([row[i * depth : (i + 1) * depth] for i in range(chains)], shares)
         for row, shares in zip(steps, params[:, : chains + 1].tolist(), strict=True)

@@ -170,9 +170,9 @@ class Magnitudes:
         for name, entry in entries:
             units = [float(entry.unit == unit) for unit in (PIXELS, WIDTH, HEIGHT)]
             rows.append([float(OPERATIONS.index(name)), entry.low, entry.high, float(entry.signed), *units])
-        self.rows = torch.tensor(
-            rows, dtype=torch.float64
-        )  # what float32 makes of a share of a width differs by pixels
+        self.rows = torch.tensor(rows, dtype=torch.float64)  # a share of a width in float32 may be a pixel off
+        # where the size does not matter, the last digit is torchvision's, and so are the pixels that are cut off
+        self.levels = torch.stack([torch.linspace(entry.low, entry.high, bins) for _, entry in entries])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -191,6 +191,7 @@ class Magnitudes:
         low, high = (low * scale).float(), (high * scale).float()
         step = (high - low) / (self.bins - 1)
         magnitude = torch.where(level < self.bins // 2, low + step * level, high - step * (self.bins - 1 - level))
+        magnitude = torch.where(one > 0, self.levels.to(entry.device)[entry, level], magnitude)
         magnitude = torch.where(operation == OPERATIONS.index("posterize"), magnitude.round(), magnitude)
         shifts = (operation == OPERATIONS.index("translate_x")) | (operation == OPERATIONS.index("translate_y"))
         magnitude = torch.where(shifts, magnitude.trunc(), magnitude)
