@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from . import replay
+from .arguments import FLAGS, Check, image_batch, probability, switch
 from .opaque import load, store
 from .sampling import Draw, Range, Stream
 from .warp import Warp
@@ -26,7 +28,6 @@ HOOKS = (
     "apply_transform_mask",
     "inverse_transform",
 )
-RESERVED = ("batch_prob", "forward_input_shape")
 
 
 class Augmentation(nn.Module):
@@ -42,7 +43,8 @@ class Augmentation(nn.Module):
         rank: spatial dimensions of an image.
         param_names: the parameters that ``sample`` gives; empty where they are those of ``self.ranges``.
         shared_params: those among them that hold for the whole batch.
-        param_shapes: the shape of a row of those that are not one number a row; None where it is an image.
+        param_shapes: the shape of a row of those that are not one number a row, None in it where any length will do;
+            None for all of it where a row is as large as the image, whose values are not checked.
         bool_params: those that are masks.
         neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
         own_dtype: see ``Intensity``.
@@ -51,13 +53,15 @@ class Augmentation(nn.Module):
         overrides: the hooks that the op has of its own, compared with its kind.
         own: whether the op is this package's, and leaves its inputs alone.
         flags: configuration that a call may override by keyword.
+        flag_checks: the checks of flags that are not those of ``arguments.FLAGS``.
+        spelling: what the constructor calls a flag, where it is not its name.
         ranges: what ``sample`` draws from.
     """
 
     rank: ClassVar[int] = 2
     param_names: ClassVar[Sequence[str]] = ()
     shared_params: ClassVar[Sequence[str]] = ()
-    param_shapes: ClassVar[Mapping[str, tuple[int, ...] | None]] = {}
+    param_shapes: ClassVar[Mapping[str, tuple[int | None, ...] | None]] = {}
     bool_params: ClassVar[Sequence[str]] = ()
     neutral: ClassVar[Mapping[str, float]] = {}
     own_dtype: bool = False
@@ -65,6 +69,8 @@ class Augmentation(nn.Module):
     overrides: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[type[nn.Module]]
     own: ClassVar[bool] = True
+    flag_checks: ClassVar[Mapping[str, Check]] = {}
+    spelling: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -86,16 +92,12 @@ class Augmentation(nn.Module):
         self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
     ) -> None:
         super().__init__()
-        for name, value in (("p", p), ("p_batch", p_batch)):
-            if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
-                raise TypeError(f"{name}: expected a probability in [0, 1], got {value!r}")
-            if isinstance(value, Tensor) and value.numel() != 1 or not 0 <= float(value) <= 1:
-                raise ValueError(f"{name}: expected a probability in [0, 1], got {value!r}")
-        self.p = p
-        self.p_batch = p_batch
-        self.same_on_batch = same_on_batch
-        self.keepdim = keepdim
+        self.p = probability(p, "p")
+        self.p_batch = float(probability(p_batch, "p_batch"))
+        self.same_on_batch = switch(same_on_batch, "same_on_batch")
+        self.keepdim = switch(keepdim, "keepdim")
         self.flags: Flags = {}
+        self.checked: frozenset[str] = frozenset()
         self.ranges = {}
         self.device, self.dtype = torch.device("cpu"), torch.get_default_dtype()  # what kornia's subclasses draw with
         self._param_generator: nn.Module | None = None
@@ -104,6 +106,11 @@ class Augmentation(nn.Module):
         self._params: Params = {}
         self._input_shape: tuple[int, ...] | None = None
         self._last_flags: Flags = self.flags
+
+    def accept(self, **flags: Any) -> None:
+        """Set the flags of the op, each in the form that its check gives it, in a call as well."""
+        self.checked = frozenset(flags)
+        self.flags = {key: self.check_flag(key, value, self.spelling.get(key, key)) for key, value in flags.items()}
 
     # ------------------------------------------------------------------------------------------------ what an op says
 
@@ -158,6 +165,7 @@ class Augmentation(nn.Module):
         """
         batch = self.as_batch(input)
         flags = self.override_flags(overrides)
+        self.check_shape(batch.shape, flags)
         params, gate = self.resolve(params, batch.shape, batch.device, generator)
         with torch.autocast(batch.device.type, enabled=False):
             output = self.transform_image(batch, params, flags, gate)
@@ -182,7 +190,7 @@ class Augmentation(nn.Module):
         Returns:
             The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
         """
-        self.check_shape(batch_shape)
+        self.check_shape(batch_shape, self.flags)
         if not isinstance(device, torch.device):
             device = torch.get_default_device() if device is None else torch.device(device)
         draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
@@ -195,7 +203,7 @@ class Augmentation(nn.Module):
         params["batch_prob"] = draw.gate.float()
         params["forward_input_shape"] = torch.tensor(list(batch_shape))
         if self.learns:
-            self.validate(params, draw.gate)
+            self.check_values(params)
         return params
 
     def resolve(
@@ -254,72 +262,46 @@ class Augmentation(nn.Module):
 
     def as_batch(self, input: Tensor) -> Tensor:
         """View the input as (B, C, H, W), and refuse what is no image."""
-        name, most = type(self).__name__, self.rank + 2
-        if not isinstance(input, Tensor):
-            raise TypeError(f"{name}: input: expected a tensor, got {type(input).__name__}")
-        if not (input.is_floating_point() or input.dtype == torch.uint8):
-            raise TypeError(f"{name}: input: expected a floating or uint8 image, got {input.dtype}")
-        if not self.rank <= input.ndim <= most:
-            raise ValueError(
-                f"{name}: input: expected {self.rank} to {most} dimensions, up to (B, C, H, W); "
-                f"got shape {tuple(input.shape)}"
-            )
-        if 0 in input.shape[-self.rank :] or (input.ndim > self.rank and input.shape[-self.rank - 1] == 0):
-            raise ValueError(f"{name}: input: expected at least one channel and one pixel, got {tuple(input.shape)}")
-        return input[(None,) * (most - input.ndim)]
+        return image_batch(input, self.rank, type(self).__name__)
 
-    def check_shape(self, shape: Sequence[int]) -> None:
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         """Refuse the shape (B, C, H, W) of a batch that the op cannot work on, before anything is drawn."""
+
+    def check_flag(self, key: str, value: Any, name: str) -> Any:
+        """Give a flag in the form that kernels know, called ``name`` in messages; a user's class has its own."""
+        return (self.flag_checks.get(key) or FLAGS[key])(value, name) if key in self.checked else value
 
     def override_flags(self, overrides: Mapping[str, Any]) -> Flags:
         """Give the flags of a call."""
-        for key in overrides:
-            if key not in self.flags:
-                raise TypeError(f"{type(self).__name__}: unknown keyword {key!r}; expected one of {sorted(self.flags)}")
-        return {**self.flags, **overrides} if overrides else self.flags
+        if not overrides:
+            return self.flags
+        name, flags = type(self).__name__, dict(self.flags)
+        for key, value in overrides.items():
+            if key not in flags:
+                raise TypeError(f"{name}: unknown keyword {key!r}; expected one of {sorted(flags)}")
+            flags[key] = self.check_flag(key, value, f"{name}: {key}")
+        return flags
 
     def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
         """Refuse parameters that lack a key, have a foreign one or are another batch's; without a gate all apply."""
-        self.check_shape(shape)
-        name = type(self).__name__
-        drawn_elsewhere = "generate_parameters" in self.overrides or self._param_generator is not None
-        names = None if drawn_elsewhere else self.param_names or tuple(self.ranges)
-        if not isinstance(params, Mapping):
-            raise TypeError(f"{name}: params: expected a dict of tensors, got {type(params).__name__}")
-        if names is not None:
-            missing = [key for key in names if key not in params]
-            foreign = [key for key in params if key not in names and key not in RESERVED]
-            if missing or foreign:
-                raise ValueError(f"{name}: params: expected keys {sorted(names)}; missing {missing}, foreign {foreign}")
-        for key, value in params.items():
-            if not isinstance(value, Tensor):
-                raise TypeError(f"{name}: params[{key!r}]: expected a tensor, got {type(value).__name__}")
-            if key not in (*(names or ()), "batch_prob"):
-                continue
-            if value.device.type != device.type:
-                raise ValueError(f"{name}: params[{key!r}]: expected on {device}, as the image is; got {value.device}")
-            if key in self.bool_params:
-                if value.dtype != torch.bool:
-                    raise TypeError(f"{name}: params[{key!r}]: expected a bool mask, got {value.dtype}")
-            elif value.is_complex() or (value.dtype == torch.bool and key != "batch_prob"):
-                raise TypeError(f"{name}: params[{key!r}]: expected real numbers, got {value.dtype}")
-            if key in self.shared_params:
-                continue
-            if value.shape[:1] != shape[:1]:
-                raise ValueError(
-                    f"{name}: params[{key!r}]: expected {shape[0]} rows, as the image has; "
-                    f"got shape {tuple(value.shape)}"
-                )
-            tail = self.param_shapes.get(key, ())
-            if tail is not None and tuple(value.shape[1:]) != tail:
-                raise ValueError(
-                    f"{name}: params[{key!r}]: expected shape {(shape[0], *tail)}, got {tuple(value.shape)}"
-                )
+        self.check_shape(shape, self.flags)
+        replay.check_forms(self, params, shape, device)
         if "batch_prob" not in params:
             params = {**params, "batch_prob": torch.ones(shape[0], device=device)}
-        if names is not None:
-            self.validate(params, self.gate(params))
+        if self.known_params is not None:
+            self.check_values(params)
         return params
+
+    @property
+    def known_params(self) -> Sequence[str] | None:
+        """The names of what the op draws; None where a user's class or a generator of kornia's draws."""
+        drawn_elsewhere = "generate_parameters" in self.overrides or self._param_generator is not None
+        return None if drawn_elsewhere else self.param_names or tuple(self.ranges)
+
+    def check_values(self, params: Params) -> None:
+        """Require of the open rows what every op does, and what this one does."""
+        replay.check_values(self, params)
+        self.validate(params, self.gate(params))
 
     # ---------------------------------------------------------------------------------------------------------- gate
 
@@ -353,22 +335,8 @@ class Augmentation(nn.Module):
         return safe
 
     def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None, after: Sequence[Tensor]) -> Draw:
-        by_row = isinstance(self.p, Tensor) or 0 < self.p < 1
-        by_batch = 0 < self.p_batch < 1
-        columns = by_row + by_batch + (self.columns or len(self.ranges))
-        draw = Draw(shape, device, columns, stream, self.same_on_batch, after)
-        gate = draw.gate
-        if by_row:
-            p = self.p.to(device) if isinstance(self.p, Tensor) else self.p
-            gate = draw.u[:, 0] < p
-        elif self.p == 0:
-            gate = torch.zeros_like(gate)
-        if by_batch:
-            gate = gate & (draw.u[:1, int(by_row)] < self.p_batch)
-        elif self.p_batch == 0:
-            gate = torch.zeros_like(gate)
-        draw.gate, draw.u = gate, draw.u[:, by_row + by_batch :]
-        return draw
+        columns = self.columns or len(self.ranges)
+        return Draw(shape, device, columns, stream, self.same_on_batch, after, self.p, self.p_batch)
 
     # ------------------------------------------------------------------------------------------------------- hygiene
 

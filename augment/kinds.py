@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from . import native
-from .arguments import PADDING, RESAMPLE, channel_values, choice
+from .arguments import BORDER_MODES, RESAMPLE, channel_values, choice, one_a_channel
 from .base import Augmentation, Flags, Params
-from .functional.filters import BORDERS
 from .opaque import load, store
+from .replay import drawn_shape, of_call
 from .warp import Homography, Warp
 
 EXACT_IN_FLOAT32 = (
@@ -39,7 +39,7 @@ class Intensity(Augmentation, kind=True):
     channels: ClassVar[Sequence[int]] = ()
     pointwise: ClassVar[bool] = False
 
-    def check_shape(self, shape: Sequence[int]) -> None:
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         if self.channels and shape[1] not in self.channels:
             known = " or ".join(map(str, self.channels))
             raise ValueError(f"{type(self).__name__}: input: expected {known} channels, got {shape[1]}")
@@ -51,7 +51,7 @@ class Intensity(Augmentation, kind=True):
     def transform_image(
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
     ) -> Tensor:
-        self.check_shape(image.shape)
+        self.check_shape(image.shape, flags)
         params = self.neutralise(params, gate)
         if self.own_dtype:
             return self.apply_transform(image, params, flags)
@@ -68,22 +68,31 @@ class Intensity(Augmentation, kind=True):
             name, expected = type(self).__name__, tuple(image.shape)
             raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
         dtype = self.output_dtype(image.dtype)
-        if dtype == torch.uint8:  # rows are chosen before they are bytes again: a choice among bytes does not vectorise
-            return store(self.select(gate, output * 255, image.to(output.dtype)), dtype)
+        if dtype == torch.uint8:
+            del work
+            return self.stored_planes(list(output.unbind(1)), image, gate)
         output = store(output, dtype, unit=True)
         return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
 
     def transform_planes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Compute the image of a call plane by plane, gate and rounding included.
 
-        What comes after a stack would be a pass of its own when compiled, and so is a choice among bytes.
+        What comes after a stack would be a pass of its own when compiled.
         """
-        planes = image.unbind(1)
-        outputs = self.apply_planes([load(plane, unit=True) for plane in planes], params, flags)
-        if gate is not None:
-            rows = gate.view(-1, 1, 1)
-            outputs = [torch.where(rows, out, load(p, unit=True)) for out, p in zip(outputs, planes, strict=True)]
-        return torch.stack([store(output, image.dtype, unit=True) for output in outputs], 1)
+        outputs = self.apply_planes([load(plane, unit=True) for plane in image.unbind(1)], params, flags)
+        return self.stored_planes(list(outputs), image, gate)
+
+    def stored_planes(self, outputs: list[Tensor], image: Tensor, gate: Tensor | None) -> Tensor:
+        """Bring computed planes (B, H, W) to the image's dtype, with skipped rows as they were, and stack them.
+
+        Rows are chosen before they are bytes again, as a choice among bytes does not vectorise; and plane by plane, so
+        that no more is held than is needed.
+        """
+        for i, plane in enumerate(image.unbind(1)):
+            if gate is not None:
+                outputs[i] = torch.where(gate.view(-1, 1, 1), outputs[i], load(plane, unit=True))
+            outputs[i] = store(outputs[i], image.dtype, unit=True)
+        return torch.stack(outputs, 1)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         """Compute the image from its channels (B, H, W), floating; an op may say this in place of the whole image."""
@@ -152,9 +161,10 @@ class Geometric(Augmentation, kind=True):
     def transform_image(
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
     ) -> Tensor:
+        self.check_shape(image.shape, flags)
         warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
         if "apply_transform" not in self.overrides:
-            return warp.image(image, **sampling(flags, image))
+            return warp.image(image, **self.sampling(flags, image))
         work = self.guarded(load(image, unit=True), image)
         output = store(self.apply_transform(work, params, flags, warp.matrix), image.dtype, unit=True)
         return self.select(gate, output, image)
@@ -174,6 +184,20 @@ class Geometric(Augmentation, kind=True):
         output = output if mask.is_floating_point() else output.round()
         return self.select(gate, output.to(mask.dtype), mask)
 
+    def sampling(self, flags: Flags, image: Tensor) -> Flags:
+        """Give the arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
+        args: Flags = {}
+        if "resample" in flags:
+            args["resample"] = choice(flags["resample"], "resample", RESAMPLE)
+        if "padding_mode" in flags:
+            args["padding_mode"] = choice(flags["padding_mode"], "padding_mode", BORDER_MODES)
+        if flags.get("fill") is not None:
+            name = self.spelling.get("fill", "fill") if flags["fill"] == self.flags["fill"] else "fill"
+            fill = channel_values(flags["fill"], name)
+            fill = one_a_channel(fill, image.shape[1], f"{type(self).__name__}: {name}")
+            args["fill"] = [min(max(v, 0), 1) * 255 for v in fill] if image.dtype == torch.uint8 else fill
+        return args
+
     @property
     def transform_matrix(self) -> Tensor | None:
         """The matrix (B, 3, 3) of the last call from input pixels to output pixels; None before the first."""
@@ -181,23 +205,15 @@ class Geometric(Augmentation, kind=True):
 
     def last_warp(self, params: Params | None = None, flags: Flags | None = None) -> Warp:
         """Give the warp of the last call, or of the call that drew ``params``."""
-        if params is None and self._input_shape is None:
-            raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
-        last = params is None or params is self._params
-        shape = self._input_shape if last else None
-        params = self._params if params is None else params
-        if not last and "forward_input_shape" not in params:
-            name = type(self).__name__
-            raise ValueError(
-                f"{name}: params: expected those of a call, with 'forward_input_shape'; got {list(params)}"
-            )
-        reference = self.reference(params, shape)
-        return self.gated_warp(reference, params, self._last_flags if flags is None else flags, self.gate(params))
+        params, shape = of_call(self, params)
+        return self.gated_warp(
+            self.reference(params, shape), params, self._last_flags if flags is None else flags, self.gate(params)
+        )
 
     def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
         """Give a stand-in without memory for the image that parameters were drawn for."""
         device = next(v.device for k, v in params.items() if k != "forward_input_shape")
-        return torch.empty((), device=device).expand(shape or params["forward_input_shape"].tolist())
+        return torch.empty((), device=device).expand(shape or drawn_shape(self, params).tolist())
 
     def inverse(self, input: Tensor, params: Params | None = None, **overrides: Any) -> Tensor:
         """Lead an output back: what the op kept returns to its place, the rest is filled.
@@ -207,10 +223,11 @@ class Geometric(Augmentation, kind=True):
             params: the parameters of the call; None for the last one.
             **overrides: values for entries of ``op.flags``.
         """
-        flags = {**self._last_flags, **self.override_flags(overrides)} if overrides else self._last_flags
+        changed = self.override_flags(overrides)
+        flags = {**self._last_flags, **{key: changed[key] for key in overrides}}
         batch = self.as_batch(input)
-        warp = self.last_warp(params, flags).inverse()
-        rows = len((self._params if params is None else params)["batch_prob"])
+        params, _ = of_call(self, params)
+        warp, rows = self.last_warp(params, flags).inverse(), len(params["batch_prob"])
         if (len(batch), batch.shape[-2], batch.shape[-1]) != (rows, *warp.input_size):
             raise ValueError(
                 f"{type(self).__name__}: input: expected {rows} rows of the size {warp.input_size} that came out, "
@@ -220,7 +237,7 @@ class Geometric(Augmentation, kind=True):
             output = self.inverse_transform(load(batch, True), flags, warp.matrix, warp.size)
             output = store(output, batch.dtype, unit=True)
         else:
-            output = warp.image(batch, **{**sampling(flags, batch), "padding_mode": "zeros"})
+            output = warp.image(batch, **{**self.sampling(flags, batch), "padding_mode": "zeros"})
         return self.restore_rank(output, input)
 
     def inverse_transform(
@@ -228,21 +245,6 @@ class Geometric(Augmentation, kind=True):
     ) -> Tensor:
         """Compute the image of an inverse; a subclass that has an ``apply_transform`` of its own may need it."""
         raise NotImplementedError(f"{type(self).__name__}: inverse_transform is not written")
-
-
-def sampling(flags: Flags, image: Tensor) -> Flags:
-    """Give the arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
-    args: Flags = {}
-    if "resample" in flags:
-        args["resample"] = choice(flags["resample"], "resample", RESAMPLE)
-    if "padding_mode" in flags:
-        args["padding_mode"] = choice(flags["padding_mode"], "padding_mode", (*PADDING[:3], *BORDERS))
-    if flags.get("fill") is not None:
-        fill = channel_values(flags["fill"], "fill")
-        if len(fill) not in (1, image.shape[1]):
-            raise ValueError(f"fill: expected 1 or {image.shape[1]} values, one a channel; got {fill}")
-        args["fill"] = [min(max(v, 0), 1) * 255 for v in fill] if image.dtype == torch.uint8 else fill
-    return args
 
 
 IntensityAugmentationBase2D = Intensity

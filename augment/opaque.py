@@ -116,6 +116,31 @@ def rowwise(
     return op
 
 
+KEPT: dict[tuple[Any, ...], Tensor] = {}
+
+
+def _kept(values: list[float], dtype: torch.dtype, device: torch.device) -> Tensor:
+    key = (*values, dtype, device)
+    if key not in KEPT:
+        KEPT[key] = torch.tensor(values, dtype=dtype, device=device)
+    return KEPT[key].clone()
+
+
+_constant = define(
+    "constant",
+    "(float[] values, ScalarType dtype, Device device) -> Tensor",
+    _kept,
+    lambda values, dtype, device: torch.empty(len(values), dtype=dtype, device=device),
+)
+
+
+def constant(values: Sequence[float], dtype: torch.dtype, device: torch.device) -> Tensor:  # (n,)
+    """Give fixed numbers as a tensor. A GPU keeps them, for to send them there would wait until it is idle."""
+    if device.type == "cpu":
+        return torch.tensor(values, dtype=dtype)
+    return _constant(values, dtype, device)
+
+
 def recording() -> Any:
     """Let autograd record also where compiled code has taken it out of the dispatch."""
     return torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.AutogradFunctionality, False)

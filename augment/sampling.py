@@ -125,10 +125,12 @@ class Draw:
         same: draw one row and share it.
         after: tensors that were drawn before. To depend on them keeps the compiler from putting this draw first, which
             would give the two each other's numbers.
+        p: probability that a row is open.
+        p_batch: probability that a batch is looked at at all.
 
     Attributes:
-        u: uniforms in [0, 1), (B, columns).
-        gate: the rows that will be applied, (B,) bool; set by whoever decides on them.
+        u: uniforms in [0, 1), (B, columns), besides those that decided on the gate.
+        gate: the rows that will be applied, (B,) bool.
     """
 
     def __init__(
@@ -139,7 +141,11 @@ class Draw:
         stream: Stream | None,
         same: bool,
         after: Sequence[Tensor],
+        p: float | Tensor = 1.0,
+        p_batch: float = 1.0,
     ) -> None:
+        by_row, by_batch = isinstance(p, Tensor) or 0 < p < 1, 0 < p_batch < 1
+        columns += int(by_row) + int(by_batch)
         self.shape = shape
         self.device = device
         self.source = stream  # keeps the number valid
@@ -152,7 +158,16 @@ class Draw:
             self.u = self.drawn[-1].expand(shape[0], columns)
         else:
             self.u = torch.empty(shape[0], 0, device=device)
-        self.gate = torch.ones(shape[0], dtype=torch.bool, device=device)
+        gate = torch.ones(shape[0], dtype=torch.bool, device=device)
+        if by_row:
+            gate = self.u[:, 0] < (p.to(device) if isinstance(p, Tensor) else p)
+        elif p == 0:
+            gate = torch.zeros_like(gate)
+        if by_batch:
+            gate = gate & (self.u[:1, int(by_row)] < p_batch)
+        elif p_batch == 0:
+            gate = torch.zeros_like(gate)
+        self.gate, self.u = gate, self.u[:, by_row + by_batch :]
 
     def normal(self, shape: Sequence[int], mean: float, std: float) -> Tensor:
         """Draw float32 normal noise (B, *shape); rows that stay closed may be zeros."""
@@ -218,6 +233,13 @@ class Range:
             return bounds[0], bounds[1]
         return (self.center - bounds[0]).clamp(min=self.domain[0]), self.center + bounds[0]
 
+    def scalars(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Give the lowest and the highest value as tensors without dimensions."""
+        low, high = self.limits(device)
+        if isinstance(low, Tensor) and isinstance(high, Tensor):
+            return low, high
+        return torch.full((), float(low), device=device), torch.full((), float(high), device=device)
+
     def __call__(self, u: Tensor) -> Tensor:
         """Map uniforms of any shape into the range."""
         low, high = self.limits(u.device)
@@ -226,7 +248,7 @@ class Range:
     def check(self, value: Tensor, gate: Tensor, name: str) -> None:
         """Require values (B, ...) of the open rows to lie in the domain."""
         low, high = self.domain
-        check(value.isfinite() & (value >= low) & (value <= high), gate, f"{name}: expected values in [{low}, {high}]")
+        check((value >= low) & (value <= high), gate, f"{name}: expected values in [{low}, {high}]")
 
     def __repr__(self) -> str:
         low, high = (float(v) for v in self.limits(torch.device("cpu")))
@@ -244,8 +266,21 @@ def numbers(bounds: Bounds, name: str) -> list[float]:
         if isinstance(bounds, (str, bytes, Mapping)) or any(isinstance(v, (bool, str, bytes)) for v in values):
             raise TypeError
         return [float(v) for v in values]
+    except OverflowError:
+        raise ValueError(f"{name}: expected finite numbers, got {bounds!r}") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name}: expected a number, a pair of numbers or a tensor, got {bounds!r}") from None
+
+
+def whole_pair(value: Any, name: str, low: float, single: bool = False) -> tuple[int, int]:
+    """Give (low, high) of whole numbers that are drawn with both ends; with ``single``, one number is the upper one."""
+    values = numbers(value, name)
+    values = [float(low), *values] if single and len(values) == 1 else values
+    given = [value] if isinstance(value, (int, float)) else value
+    whole = all(map(float.is_integer, values)) and not any(isinstance(v, float) for v in given)
+    if len(values) != 2 or not whole or not low <= values[0] <= values[1] < 2**24:
+        raise ValueError(f"{name}: expected whole numbers (low, high) from {low} on and < 2**24, got {value!r}")
+    return int(values[0]), int(values[1])
 
 
 def whole_numbers(u: Tensor, low: float, high: float) -> Tensor:
@@ -264,8 +299,8 @@ def checks(on: bool) -> None:
     Switch.on = on
 
 
-def check(condition: Tensor, gate: Tensor, message: str) -> None:
-    """Require a condition (B, ...) of every row whose gate is open, without a wait for the device."""
+def check(condition: Tensor, gate: Tensor | None, message: str) -> None:
+    """Require a condition (B, ...) of every row whose gate is open, or of all, without a wait for the device."""
     if Switch.on:
-        closed = ~gate.view(-1, *(1 for _ in condition.shape[1:]))
-        torch.ops.aten._assert_async.msg((condition | closed).all(), message)
+        held = condition if gate is None else condition | ~gate.view(-1, *(1 for _ in condition.shape[1:]))
+        torch.ops.aten._assert_async.msg(held.all(), message)

@@ -10,9 +10,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import visibility
-from .arguments import channel_values
+from .arguments import BORDER_MODES, RESAMPLE, Check, channel_values, label_values, one_of, switch
 from .base import Augmentation, Flags, Params
 from .kinds import Geometric
+from .replay import of_call
 from .warp import Warp
 
 Value = Any
@@ -25,6 +26,13 @@ OPTIONS = {
     "mask": ("resample", "padding_mode", "fill", "align_corners"),
     **dict.fromkeys(SPATIAL, ("clip",)),
     "class": (),
+}
+OPTION_CHECKS: Mapping[str, Check] = {
+    "resample": one_of(*RESAMPLE),
+    "padding_mode": one_of(*BORDER_MODES),
+    "fill": channel_values,
+    "align_corners": switch,
+    "clip": switch,
 }
 
 
@@ -47,10 +55,19 @@ class Target:
         return self.value[(0,) * self.added] if keepdim else self.value
 
 
+def data_keys(value: Any) -> list[str]:
+    """Give the names of several data keys, or of one by itself."""
+    if isinstance(value, (str, Enum)):
+        return [data_key(value)]
+    if not isinstance(value, Sequence):
+        raise TypeError(f"data_keys: expected a sequence of names, got {value!r}")
+    return [data_key(key) for key in value]
+
+
 def data_key(value: Any) -> str:
     """Give the name of a data key by name in any case, or by kornia's enum."""
     name = (value.name if isinstance(value, Enum) else value).lower() if isinstance(value, (Enum, str)) else value
-    name = ALIASES.get(name, name)
+    name = ALIASES.get(name, name) if isinstance(name, str) else None
     if name not in KEYS:
         raise ValueError(f"data_keys: expected names out of {[*KEYS, *ALIASES]}, got {value!r}")
     return name
@@ -91,16 +108,15 @@ def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str,
     for key, args in (extra_args or {}).items():
         name = data_key(key)
         allowed = OPTIONS[name]
+        if not isinstance(args, Mapping):
+            raise TypeError(f"extra_args[{name!r}]: expected a dict of options, got {args!r}")
         foreign = [] if allowed is None else [arg for arg in args if arg not in allowed]
         if foreign:
             raise TypeError(f"extra_args[{name!r}]: expected names out of {allowed}, got {foreign}")
-        if not isinstance(args, Mapping):
-            raise TypeError(f"extra_args[{name!r}]: expected a dict of options, got {args!r}")
-        options[name] = {k: v.name.lower() if isinstance(v, Enum) else v for k, v in args.items()}
-        if "resample" in args and isinstance(options[name]["resample"], str):
-            options[name]["resample"] = options[name]["resample"].lower()
-        if "fill" in args:
-            options[name]["fill"] = channel_values(args["fill"], f"extra_args[{name!r}]['fill']")
+        given = {k: v.name.lower() if isinstance(v, Enum) else v for k, v in args.items()}
+        if allowed is not None:  # those for images are checked by each op
+            given = {k: OPTION_CHECKS[k](v, f"extra_args[{name!r}][{k!r}]") for k, v in given.items()}
+        options[name] = given
         if name == "mask":  # nearest takes edges, and the other modes follow the image
             options[name].pop("align_corners", None)
     return options
@@ -178,11 +194,13 @@ def transform(
         if key == "mask" and isinstance(value, list):
             rows = [op.row(params, gate, i) for i in range(len(value))]
             return [
-                _as_channels(lambda m, i=i: op.transform_mask(m, *rows[i], flags, warp and warp[i], chosen), v)
+                _as_channels(
+                    lambda m, i=i: op.transform_mask(m, *rows[i], flags, warp and warp[i], fitting(chosen, m)), v
+                )
                 for i, v in enumerate(value)
             ]
         if key == "mask":
-            return op.transform_mask(value, params, gate, flags, warp, chosen)
+            return op.transform_mask(value, params, gate, flags, warp, fitting(chosen, value))
         if warp is None or key not in SPATIAL:
             return value
         if target.watched:
@@ -195,10 +213,18 @@ def transform(
     return [replace(target, value=moved(target)) for target in targets]
 
 
+def fitting(options: Flags, mask: Tensor) -> Flags:
+    """Require a fill that a mask (B, C, H, W) can hold."""
+    if "fill" in options:
+        label_values(options["fill"], mask, "extra_args['mask']['fill']")
+    return options
+
+
 def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
     """Lead all targets of a call back through one op."""
+    params, _ = of_call(op, params)
     warp = op.last_warp(params).inverse()
-    check_batch(targets, len(op.reference(params)), None)
+    check_batch(targets, len(params["batch_prob"]), None)
     gate = op.gate(params)
 
     def moved(target: Target) -> Value:
@@ -206,9 +232,9 @@ def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Ma
         if key == "image":
             return op.inverse(value, params)
         if key == "mask" and isinstance(value, list):
-            return [_as_channels(lambda m, i=i: warp[i].mask(m, **chosen), v) for i, v in enumerate(value)]
+            return [_as_channels(lambda m, i=i: warp[i].mask(m, **fitting(chosen, m)), v) for i, v in enumerate(value)]
         if key == "mask":
-            return warp.mask(value, **chosen)
+            return warp.mask(value, **fitting(chosen, value))
         return move(key, value, warp, gate, chosen) if key in SPATIAL else value
 
     return [replace(target, value=moved(target)) for target in targets]

@@ -10,7 +10,7 @@ from torch import Tensor
 from .functional.boxes import area
 
 Size = tuple[int, int]
-ROUNDING = 1e-5  # of the share
+ROUNDING = 1e-5  # of the share of an area, and of a side
 
 
 def start(key: str, value: Tensor) -> Tensor:
@@ -19,7 +19,7 @@ def start(key: str, value: Tensor) -> Tensor:
 
 
 def cut(key: str, value: Tensor, size: Size, by_center: bool = False) -> Tensor:
-    """Lose what lies outside an image; ``by_center``, all of a box whose centre does."""
+    """Lose what lies outside an image; ``by_center``, all of a box whose centre is not inside."""
     height, width = size
     if key == "keypoints":
         x, y = value.unbind(-1)
@@ -31,7 +31,9 @@ def cut(key: str, value: Tensor, size: Size, by_center: bool = False) -> Tensor:
     left = area(seen) > 0
     if by_center:
         x, y = ((whole[..., i] + whole[..., i + 2]) / 2 for i in (0, 1))
-        left = left & (x > 0) & (x < width) & (y > 0) & (y < height)
+        # a centre on the edge is cut away, as in torchvision, and the way here may have rounded it to either side
+        rest_x, rest_y = ROUNDING * width, ROUNDING * height
+        left = left & (x > rest_x) & (x < width - rest_x) & (y > rest_y) & (y < height - rest_y)
     return torch.cat([whole, torch.where(left.unsqueeze(-1), seen, torch.nan)], -2)
 
 

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from . import native
+from .arguments import WHOLE_PIXELS
 from .functional import geometry, resample
 from .opaque import load, store
 
@@ -169,7 +170,7 @@ class Permutation(Homography):
     def image(
         self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
     ) -> Tensor:
-        border = "constant" if padding_mode == "zeros" else padding_mode
+        border = WHOLE_PIXELS.get(padding_mode, padding_mode)
         return native.permute(image, geometry.invert(self.matrix), self.size, border, list(fill))
 
 
@@ -229,9 +230,10 @@ class Rescale(Homography):
     ) -> Tensor:
         if resample == "nearest":
             return super().image(image, resample, padding_mode, fill)
-        resized = F.interpolate(
-            load(image), self.size, mode=resample, align_corners=self.align_corners, antialias=self.antialias
-        )
+        work, corners = load(image), self.align_corners
+        if resample == "bilinear" and not self.antialias:
+            return store(native.resize(work, self.size, corners), image.dtype)
+        resized = F.interpolate(work, self.size, mode=resample, align_corners=corners, antialias=self.antialias)
         return store(resized, image.dtype)
 
 

@@ -1,14 +1,16 @@
 """What several test files need."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from PIL import Image, ImageChops, ImageStat
-from torch import Tensor
+from torch import Tensor, nn
 from torch._dynamo.utils import counters
 from torch.testing import assert_close
 
+import augment as K
 from augment.base import Augmentation
 from augment.testing import Case, cases
 
@@ -16,12 +18,31 @@ CASES = cases()
 SIZE = (17, 23)
 SAME_SHAPE = [case for case in CASES if case().output_size(SIZE) == SIZE]
 GEOMETRIC = [case for case in CASES if case.geometric]
+LABELS = ["image", "mask", "bbox_xyxy", "bbox_xywh", "bbox", "keypoints"]
 
 
 def picture(b: int = 3, c: int = 3, size: tuple[int, int] = SIZE, dtype: torch.dtype = torch.float32) -> Tensor:
     """Give images in [0, 1] in which no two pixels are equal; uint8 ones hold every level."""
     image = torch.rand(b, c, *size, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
     return (image * 255).round().to(dtype) if dtype == torch.uint8 else image.to(dtype)
+
+
+def ramp(*shape: int) -> Tensor:
+    """Count the pixels."""
+    return torch.arange(math.prod(shape), dtype=torch.float32).view(shape)
+
+
+def labels(b: int, n: int, size: tuple[int, int]) -> list[Tensor]:
+    """Give a value for each of LABELS."""
+    points = torch.rand(b, n, 2) * torch.tensor([size[1] - 1.0, size[0] - 1.0])
+    corners = torch.rand(b, n, 4, 2) * 6
+    mask = torch.randint(9, (b, 4, *size))
+    return [picture(b, 3, size), mask, torch.cat([points, points + 3], -1), torch.rand(b, n, 4) * 6, corners, points]
+
+
+def seq(*ops: nn.Module, keys: str = "image", **options: Any) -> K.AugmentationSequential:
+    """Build a container for keys that are written with blanks between them."""
+    return K.AugmentationSequential(*ops, data_keys=keys.split(), **options)
 
 
 def with_gate(op: Augmentation, shape: Any, gate: list[int]) -> dict[str, Tensor]:
@@ -66,6 +87,7 @@ def call_seeded(op: Callable[..., Any], *args: Any, seed: int = 7, **kwargs: Any
 __all__ = [
     "CASES",
     "GEOMETRIC",
+    "LABELS",
     "SAME_SHAPE",
     "SIZE",
     "Case",
@@ -73,6 +95,9 @@ __all__ = [
     "call_seeded",
     "distance",
     "graphs",
+    "labels",
     "picture",
+    "ramp",
+    "seq",
     "with_gate",
 ]

@@ -66,7 +66,10 @@ CALLS = {
     "displace_lines": (LINES, 0, 0, [0.5]),
     "displace_lines_nearest": (LINES, 1, 1, [0.0]),
     "fill_rectangles": (HOLES, [0.5]),
-    "fill_grid": (torch.tensor([[5.0, 0, 0, 0], [6, 3, 2, 5], [9, 4, 8, 0]]), [0.5]),
+    "fill_grid": (
+        torch.tensor([[[5.0, 0, 0], [5, 0, 0]], [[6, 3, 2], [6, 3, 5]], [[9, 4, 8], [4.5, 2, 0]]]),
+        [0.5],
+    ),
     "add_noise": (GATE, NOISE),
     "shot_noise": (torch.tensor([0.0, 12.0, 60.0]), NOISE),
     "sensor_noise": (torch.tensor([[0.0, 0.1], [0.3, 0.1], [0.5, 0.02]]), NOISE[:, :2]),
@@ -112,6 +115,15 @@ def test_opcheck_rowwise(name: str) -> None:
     with torch.no_grad():
         gradient = torch.rand_like(op(image, params, *config))
     torch.library.opcheck(backward, (gradient, image.detach(), params, True, *config))
+
+
+def test_constants_are_kept_and_not_shared() -> None:
+    constant = torch.ops.augment.constant.default
+    values, cpu = [0.5, 2.0, -1.0], torch.device("cpu")
+    for dtype in (torch.float64, torch.int64):
+        torch.library.opcheck(constant, (values, dtype, cpu))
+        constant(values, dtype, cpu).zero_()
+        assert torch.equal(constant(values, dtype, cpu), torch.tensor(values).to(dtype))
 
 
 def test_opcheck_others() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from helpers import call_seeded, picture
 from torch import Tensor
 from torch.testing import assert_close
@@ -72,10 +73,16 @@ def test_symmetries_are_equally_likely_and_keep_any_frame() -> None:
     drawn = K.RandomD4().forward_parameters((n, 1, 4, 4))["symmetry"]
     shares = torch.bincount(drawn, minlength=8) / n
     assert ((shares - 1 / 8).abs() <= 5 * (7 / 64 / n) ** 0.5).all()
-    image = picture(1, size=(4, 7)).repeat(8, 1, 1, 1)
-    output = K.RandomD4()(image, params={"symmetry": torch.arange(8)})
-    for i, expected in enumerate([image, image.flip(-1), image.flip(-2), image.flip((-2, -1))] * 2):
+    image = picture(1, size=(4, 7)).repeat(4, 1, 1, 1)
+    op = K.RandomD4()
+    output = op(image, params={"symmetry": torch.arange(4)})
+    for i, expected in enumerate([image, image.flip(-1), image.flip(-2), image.flip((-2, -1))]):
         assert torch.equal(output[i], expected[i])
+    drawn = op.forward_parameters((n, 1, 4, 7))["symmetry"]  # what is recorded is what is done
+    shares = torch.bincount(drawn, minlength=4) / n
+    assert len(shares) == 4 and ((shares - 1 / 4).abs() <= 5 * (3 / 16 / n) ** 0.5).all()
+    with pytest.raises(RuntimeError, match="symmetry"):
+        op(image, params={"symmetry": torch.arange(1, 5)})
 
 
 def test_the_mean_of_inverses_is_the_input() -> None:
@@ -299,3 +306,15 @@ def test_opcheck_of_the_window() -> None:
         top, left = corner[0] + 40, corner[1] + 40
         expected = padded[..., top : top + size[0], left : left + size[1]]
         assert torch.equal(place(image, *corner, *size, [0.25]), torch.from_numpy(expected.copy()))
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_opaque_resize(align_corners: bool, memory_format: torch.memory_format) -> None:
+    resize = torch.ops.augment.resize.default
+    image = picture(2, size=(7, 9)).double().contiguous(memory_format=memory_format).requires_grad_()
+    for size in ((12, 5), (1, 18), (7, 9)):
+        torch.library.opcheck(resize, (image, *size, align_corners))
+        expected = F.interpolate(image, size, mode="bilinear", align_corners=align_corners)
+        assert_close(resize(image, *size, align_corners), expected, rtol=0, atol=1e-12)
+        torch.autograd.gradcheck(lambda x, size=size: resize(x, *size, align_corners), image)

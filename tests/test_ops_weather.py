@@ -137,7 +137,7 @@ def test_map_is_drawn_for_rows_and_channels(name: str) -> None:
     op = getattr(K, name)(p=1.0)
     maps = op.forward_parameters((3, 2, 40, 50))["plasma"].flatten(0, 1)
     assert all(not torch.equal(a, b) for i, a in enumerate(maps) for b in maps[:i])
-    with pytest.raises(ValueError, match=rf"{name}: params\['plasma'\]: expected the image's shape"):
+    with pytest.raises(ValueError, match=rf"{name}: params\['plasma'\]: expected the image's size"):
         op(picture(3), params=op.forward_parameters((3, 3, 40, 50)))
 
 

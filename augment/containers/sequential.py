@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from .. import targets as tg
-from ..arguments import choice, number
+from ..arguments import choice, number, switch
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric
+from ..replay import origin
 from ..sampling import Stream
 from ..targets import Target, Value
 
@@ -84,8 +85,8 @@ class AugmentationSequential(nn.Sequential):
         super().__init__(OrderedDict((f"{type(child).__name__}_{i}", child) for i, child in enumerate(args)))
         if random_apply is not False or random_apply_weights is not None:
             raise ValueError(f"random_apply: expected False, a random choice is not offered; got {random_apply!r}")
-        self.data_keys = None if data_keys is None else [tg.data_key(key) for key in data_keys]
-        self.keepdim = bool(keepdim)
+        self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
+        self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         self.transformation_matrix_mode = choice(
             transformation_matrix_mode, "transformation_matrix_mode", ("silent", "rigid", "skip")
         )
@@ -94,15 +95,14 @@ class AugmentationSequential(nn.Sequential):
         self.valid: dict[str, Value] = {}
         self._params: list[ParamItem] | None = None
         self._own_stream: Stream | None = None
-        known = {"resample", "padding_mode", "fill"}
-        known |= {flag for module in self.modules() if isinstance(module, Augmentation) for flag in module.flags}
+        ops = [module for module in self.modules() if isinstance(module, Augmentation)]
+        known = {"resample", "padding_mode", "fill"} | {flag for op in ops for flag in op.flags}
         foreign = sorted(set(self.extra_args.get("image", {})) - known)
         if foreign:
             raise TypeError(f"extra_args['image']: expected flags of the ops, {sorted(known)}; got {foreign}")
-        if same_on_batch is not None:
-            for module in self.modules():
-                if isinstance(module, Augmentation):
-                    module.same_on_batch = same_on_batch
+        for op in ops:
+            tg.flags_for(op, self.extra_args)
+            op.same_on_batch = op.same_on_batch if same_on_batch is None else switch(same_on_batch, "same_on_batch")
 
     def forward(
         self,
@@ -188,7 +188,7 @@ class AugmentationSequential(nn.Sequential):
     def _transform_by(
         self, op: Augmentation, targets: list[Target], params: Params, handed_in: bool, options: Mapping[str, Flags]
     ) -> list[Target]:
-        shape, device = self._shape(targets, params)
+        shape, device = self._shape(targets, op, params)
         if handed_in:
             params = op.checked_params(params, shape, device)
             tg.check_batch(targets, shape[0], None)
@@ -234,7 +234,7 @@ class AugmentationSequential(nn.Sequential):
             named = [(tg.key_in_dict(name, value), value) for name, value in args[0].items()]
             keys, values = [key for key, _ in named if key], [value for key, value in named if key]
         else:
-            keys = self.data_keys if data_keys is None else [tg.data_key(key) for key in data_keys]
+            keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
             values = list(args)
             if keys is None or len(keys) != len(values):
                 raise ValueError(f"args: expected one value for each of data_keys {keys}, got {len(values)}")
@@ -277,14 +277,16 @@ class AugmentationSequential(nn.Sequential):
         like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
         return None if like is None else (like.shape[-2], like.shape[-1])
 
-    def _shape(self, targets: Sequence[Target], params: Params | None = None) -> tuple[Sequence[int], torch.device]:
+    def _shape(
+        self, targets: Sequence[Target], op: Augmentation | None = None, params: Any = None
+    ) -> tuple[Sequence[int], torch.device]:
         """Give the shape and device of the batch: of the first image, or of a mask, or as the parameters tell."""
         like = [t.value for key in ("image", "mask") for t in targets if t.key == key and isinstance(t.value, Tensor)]
         if like:
             return like[0].shape, like[0].device
-        if params is None:
+        if op is None:
             raise ValueError("data_keys: expected an image or a mask, or params, to know the size from")
-        return tuple(params["forward_input_shape"].tolist()), params["batch_prob"].device
+        return origin(op, params)
 
     def _check_params(self, params: Sequence[ParamItem]) -> None:
         names = [name for name, _ in self.named_children()]

@@ -27,12 +27,12 @@ def lean_cut(plane: Tensor, top: Factor = 1, out: Tensor | None = None) -> Tenso
 
     It rounds once, and unlike a clamp it has no gradient at the bounds themselves.
     """
-    return (top - (top - plane).relu()).relu()
+    return (top - plane).relu_().neg_().add_(top).relu_()
 
 
 def plus(base: Tensor, plane: Tensor, factor: Factor, out: Tensor | None = None) -> Tensor:
     """Give ``base + plane * factor``, in one pass where the factor is a number."""
-    return base + plane * factor if isinstance(factor, Tensor) else torch.add(base, plane, alpha=factor, out=out)
+    return (plane * factor).add_(base) if isinstance(factor, Tensor) else torch.add(base, plane, alpha=factor, out=out)
 
 
 def gray(
@@ -42,7 +42,7 @@ def gray(
     """Blend channels into one."""
     total = planes[0] * weights[0]
     for plane, weight in zip(planes[1:], weights[1:], strict=True):
-        total = plus(total, plane, weight)
+        total.add_(plane, alpha=weight)
     return total
 
 
@@ -72,7 +72,7 @@ def blend_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs 
     """Move every pixel away from its luma (factor > 1) or towards it, and cut to [0, 1]."""
     if len(planes) == 1:
         return list(planes)
-    return _blend(planes, luma(planes) * (1 - factor), factor, cut, outs)
+    return _blend(planes, luma(planes).mul_(1 - factor), factor, cut, outs)
 
 
 def _blend(planes: Planes, offset: Tensor, factor: Factor, cut: Cut, outs: Outs) -> list[Tensor]:
@@ -89,8 +89,10 @@ def scale_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs 
     r, g, b = planes
     value = torch.maximum(torch.maximum(r, g), b)
     chroma = value - torch.minimum(torch.minimum(r, g), b)
-    furthest = value / (chroma + torch.finfo(value.dtype).tiny ** 0.5)
-    reach = furthest.minimum(factor) if isinstance(factor, Tensor) else furthest.clamp(max=factor)
+    furthest = value / chroma.add_(torch.finfo(value.dtype).tiny ** 0.5)
+    del chroma
+    reach = furthest.minimum(factor) if isinstance(factor, Tensor) else furthest.clamp_(max=factor)
+    del furthest
     return [torch.addcmul(value, p - value, reach, out=o) for p, o in zip(planes, outs, strict=False)]
 
 
@@ -104,11 +106,11 @@ def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut, outs: Outs = FRESH
     r, g, b = planes
     low = torch.minimum(torch.minimum(r, g), b)
     chroma = torch.maximum(torch.maximum(r, g), b) - low
-    above = [r - low, g - low, b - low]
+    held = [[r - low, g - low, b - low]]
     del planes, r, g, b
     if isinstance(turns, Tensor):
-        return _turned_by_angle(above, low, chroma, turns, cut)
-    return _turned_by_sextants(above, low, chroma, turns, outs)
+        return _turned_by_angle(held.pop(), low, chroma, turns, cut)
+    return _turned_by_sextants(held.pop(), low, chroma, turns, outs)
 
 
 def _turned_by_angle(above: Planes, low: Tensor, chroma: Tensor, turns: Tensor, cut: Cut) -> list[Tensor]:
@@ -119,16 +121,16 @@ def _turned_by_angle(above: Planes, low: Tensor, chroma: Tensor, turns: Tensor, 
     # the highest channel shall reach 1 in spite of rounding, and gray divide by no zero
     limits = torch.finfo(low.dtype)
     per_chroma = (1 + 4 * limits.eps) / (chroma + limits.tiny**0.5)
-    r, g, b = above[0] * per_chroma, above[1] * per_chroma, above[2] * per_chroma
+    r, g, b = above[0].mul_(per_chroma), above[1].mul_(per_chroma), above[2].mul_(per_chroma)
     del above, per_chroma
-    sextant = r - g + 4
-    sextant = torch.addcmul(sextant, g.floor(), b - r + 2 - sextant)
-    sextant = torch.addcmul(sextant, r.floor(), g - b - sextant)
+    sextant = (r - g).add_(4)
+    sextant.addcmul_(g.floor(), (b - r).add_(2).sub_(sextant))
+    sextant.addcmul_(r.floor(), (g - b).sub_(sextant))
     del r, g, b
     turned = []
     for offset in (1, 5 / 3, 4 / 3):  # a whole turn more, so that frac sees no negative numbers
-        phase = (sextant * (1 / 6) + (turns + offset)).frac()
-        turned.append(torch.addcmul(low, chroma, cut((phase - 0.5).abs() * 6 - 1)))
+        phase = (sextant * (1 / 6)).add_(turns + offset).frac_()
+        turned.append(torch.addcmul(low, chroma, cut(phase.sub_(0.5).abs_().mul_(6).sub_(1))))
     return turned
 
 

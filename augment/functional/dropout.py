@@ -20,14 +20,16 @@ def in_rectangles(
 
 
 def in_grid(
-    grid: Tensor,  # (B, 4): unit, hole, and the offset of x and of y, in pixels; a hole of 0 drops none
+    grid: Tensor,  # (B, 2, 3), for x and y: unit, hole and offset in pixels; a hole of 0 drops none
     height: int,
     width: int,
 ) -> Tensor:  # (B, 1, H, W) bool
-    """Say which pixels lie in the square holes of a grid, one in the first corner of every unit."""
-    x, y = pixel_grid(height, width, grid)
-    unit, hole, offset_x, offset_y = grid[..., None, None].unbind(1)
-    return (((x + offset_x).remainder(unit) < hole) & ((y + offset_y).remainder(unit) < hole)).unsqueeze(1)
+    """Say which pixels lie in the holes of a grid, one in the first corner of every unit."""
+    inside = []
+    for place, axis in zip(pixel_grid(height, width, grid), grid.unbind(1), strict=True):
+        unit, hole, offset = axis[..., None, None].unbind(1)
+        inside.append((place + offset).remainder(unit) < hole)
+    return (inside[0] & inside[1]).unsqueeze(1)
 
 
 def covered_boxes(

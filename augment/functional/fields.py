@@ -81,12 +81,14 @@ def plate_weights(
 ) -> Tensor:  # (B, n + 3, 2), the weights of the points, and an affine map of (1, x, y)
     """Solve for the displacement that leads from the targets back to the sources.
 
-    The kernels stand on the sources and the weights are balanced on the targets, as kornia has it.
+    The kernels stand on the sources and the weights are balanced on the targets, as kornia has it. Where there is no
+    solution, as for points that coincide or lie on a line, the weights are NaN.
     """
     kernel = radial((target.unsqueeze(2) - source.unsqueeze(1)).square().sum(3))
     flat = torch.cat([torch.ones_like(target[..., :1]), target], 2)
     system = torch.cat([torch.cat([kernel, flat], 2), F.pad(flat.transpose(1, 2), (0, 3))], 1)
-    return torch.linalg.solve(system, F.pad(source - target, (0, 0, 0, 3)))
+    weights, failed = torch.linalg.solve_ex(system, F.pad(source - target, (0, 0, 0, 3)))
+    return torch.where((failed == 0).view(-1, 1, 1), weights, torch.nan)
 
 
 def plate_params(
@@ -102,13 +104,11 @@ def plate_params(
     point its place and its weights.
     """
     n = source.shape[1]
-    to_pixels = weights.new_tensor(reach)
-    weights = weights * to_pixels
+    weights = torch.stack([weights[..., i] * reach[i] for i in (0, 1)], -1)
     offset, along_x, along_y = weights[:, n:].unbind(1)
     offset = offset + along_x * origin[0] + along_y * origin[1]
-    per_unit = source.new_tensor([1 / s for s in scale])
-    centre = (source - source.new_tensor(origin)) * per_unit
-    scales = source.new_tensor(scale).expand(len(source), 2)
+    centre = torch.stack([(source[..., i] - origin[i]) * (1 / scale[i]) for i in (0, 1)], -1)
+    scales = torch.stack([torch.full_like(source[:, 0, 0], scale[i]) for i in (0, 1)], -1)
     moves = (weights != 0).flatten(1).any(1, keepdim=True).to(source.dtype)
     points = torch.cat([centre, weights[:, :n]], 2).flatten(1)
     return torch.cat([moves, scales, offset, along_x * scale[0], along_y * scale[1], points], 1)

@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..opaque import constant
+
 # ITU-T T.81, tables K.1 and K.2
 LUMA_TABLE = (
     (16, 11, 10, 16, 24, 40, 51, 61),
@@ -51,14 +53,16 @@ def soft_clip(x: Tensor, low: float, high: float, scale: float = 0.02) -> Tensor
 def quantization_tables(quality: Tensor) -> Tensor:  # (B,), in [1, 100] -> (B, 2, 8, 8), luma and chroma
     """Scale the standard's tables as libjpeg does, with soft rounding."""
     scale = soft_floor(torch.where(quality < 50, 5000 / quality, 200 - 2 * quality))
-    tables = torch.tensor([LUMA_TABLE, CHROMA_TABLE], device=quality.device, dtype=scale.dtype)
+    values = [value for table in (LUMA_TABLE, CHROMA_TABLE) for row in table for value in row]
+    tables = constant(values, scale.dtype, quality.device).view(2, 8, 8)
     return soft_floor(soft_clip((tables * scale.view(-1, 1, 1, 1) + 50) / 100, 1, 255))
 
 
 def cosines(like: Tensor) -> Tensor:  # (8, 8), frequency by place
     """Give the orthonormal discrete cosine transform of eight samples."""
-    rows = [[math.cos((2 * x + 1) * u * math.pi / 16) / (2 if u else math.sqrt(8)) for x in range(8)] for u in range(8)]
-    return torch.tensor(rows, dtype=like.dtype, device=like.device)
+    places = [(u, x) for u in range(8) for x in range(8)]
+    values = [math.cos((2 * x + 1) * u * math.pi / 16) / (2 if u else math.sqrt(8)) for u, x in places]
+    return constant(values, like.dtype, like.device).view(8, 8)
 
 
 def code(

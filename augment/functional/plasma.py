@@ -84,7 +84,8 @@ def _refined(grid: Tensor, noise: list[Tensor] | None, share: Weight, size: tupl
 def _mean(sums: Tensor, axis: int, rest: Weight) -> Tensor:
     """Divide the sums of neighbours by their number, four inside and three on the first and the last line."""
     inverse = sums.new_full((sums.shape[axis],), 1 / 4)
-    inverse[0] = inverse[-1] = 1 / 3
+    for end in (inverse[:1], inverse[-1:]):  # a number that is assigned would be sent from the CPU
+        end.fill_(1 / 3)
     return sums * ((inverse.unsqueeze(-1) if axis == -2 else inverse) * rest)
 
 

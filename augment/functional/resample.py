@@ -12,8 +12,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
-PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+PADDINGS = {"zeros": 0, "border": 1, "reflection": 2, "constant": 0, "replicate": 1}
 BORDERS = ("constant", "replicate", "symmetric")  # what the paddings are called where whole pixels are taken
+
+
+def codes(mode: str, padding: str) -> tuple[int, int]:
+    """Give the numbers of a mode and of a padding."""
+    if padding not in PADDINGS:
+        raise ValueError(f"padding_mode: expected one of {[*PADDINGS]} where pixels are interpolated, got {padding!r}")
+    return MODES[mode], PADDINGS[padding]
 
 
 def pixel_grid(h: int, w: int, like: Tensor) -> tuple[Tensor, Tensor]:

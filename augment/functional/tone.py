@@ -16,7 +16,7 @@ def solarize(
     addition: Tensor,
 ) -> Tensor:  # (..., H, W)
     """Add, cut to [0, 1], and invert what is at the threshold or above it."""
-    lifted = (image.clamp(0, 1) + addition).clamp(0, 1)
+    lifted = image.clamp(0, 1).add_(addition).clamp_(0, 1)
     return torch.where(lifted < threshold, lifted, 1 - lifted)
 
 

@@ -1,7 +1,11 @@
 """Rain, snow and fog."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
+
+from ..opaque import constant
 
 RAIN = 200 / 255  # the value of a drop
 
@@ -41,25 +45,26 @@ def drop_steps(
 
 
 def snow(
-    image: Tensor,  # (B, 3, H, W), [0, 1]
+    planes: Sequence[Tensor],  # 3 planes (B, H, W), [0, 1]
     coefficient: Tensor,  # (B, 1, 1)
     brightness: Tensor,  # (B, 1, 1)
-) -> Tensor:  # (B, 3, H, W), [0, 1]
+) -> list[Tensor]:  # 3 planes (B, H, W), [0, 1]
     """Multiply the HLS lightness of pixels that are darker than ``coefficient``, up to white.
 
     Hue and saturation stay. With L the lightness, saturation is chroma over 2 min(L, 1 - L), so that a new lightness L'
     moves a channel c to ``L' + (c - L) min(L', 1 - L') / min(L, 1 - L)``, and HLS is never built.
     """
-    planes = image.clamp(0, 1).unbind(1)
+    planes = [plane.clamp(0, 1) for plane in planes]
     r, g, b = planes
-    light = (torch.maximum(torch.maximum(r, g), b) + torch.minimum(torch.minimum(r, g), b)) / 2
-    bright = (light * brightness).clamp(max=1)
+    light = torch.maximum(torch.maximum(r, g), b).add_(torch.minimum(torch.minimum(r, g), b)).div_(2)
+    del r, g, b
+    bright = (light * brightness).clamp_(max=1)
     ratio = torch.minimum(bright, 1 - bright) / torch.minimum(light, 1 - light).clamp(min=1e-6)
     dark = light < coefficient
     shift = torch.where(dark, bright - light * ratio, 0.0)
     ratio = torch.where(dark, ratio, 1.0)
     del light, bright, dark
-    return torch.stack([torch.addcmul(shift, plane, ratio) for plane in planes], 1)
+    return [torch.addcmul(shift, planes.pop(0), ratio) for _ in range(3)]
 
 
 def fog(
@@ -68,9 +73,9 @@ def fog(
     amount: Tensor,  # (B, 1, 1, 1)
 ) -> Tensor:  # (B, C, H, W), [0, 1]
     """Add fog, and scale so that the highest value stays what it was without (ImageNet-C)."""
-    image = image.clamp(0, 1)
-    highest = image.amax((1, 2, 3), keepdim=True)
-    return (image + amount * plasma).mul_(highest / (highest + amount).clamp(min=1e-6)).clamp_(max=1)
+    highest = image.amax((1, 2, 3), keepdim=True).clamp(0, 1)
+    scale = highest / (highest + amount).clamp(min=1e-6)
+    return image.clamp(0, 1).add_(amount * plasma).mul_(scale).clamp_(max=1)
 
 
 def fog_of_severity(
@@ -84,6 +89,6 @@ def fog_of_severity(
     index, part = below.long(), severity - below
     found = []
     for values in (FOG_AMOUNT, FOG_DECAY):
-        table = torch.tensor(values, device=severity.device, dtype=severity.dtype)
+        table = constant(values, severity.dtype, severity.device)
         found.append(table[index] + part * (table[index + 1] - table[index]))
     return found[0], found[1] ** -2

@@ -16,6 +16,7 @@ from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_no
 from .plasma import plasma
 from .policy import apply_policy, mix_policies
 from .quantile import dirichlet
+from .resize import resize
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 from .weather import rain
 
@@ -50,6 +51,7 @@ __all__ = [
     "plasma",
     "posterize",
     "rain",
+    "resize",
     "salt_and_pepper",
     "salt_masks",
     "sensor_noise",

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ..functional import channels, colour
-from ..opaque import load, rowwise, store
+from ..opaque import constant, load, rowwise, store
 from .rows import Out, Rows, keep_rows
 
 NEUTRAL = list(colour.NEUTRAL)
@@ -36,7 +36,7 @@ def colour_jitter(
     if image.is_cpu:
         order = order.to(factors.dtype).expand(factors.shape[0], -1)
         return _jitter(image, torch.cat([factors, order], 1), kind)
-    neutral = (factors == factors.new_tensor(NEUTRAL)).all(1)
+    neutral = (factors == constant(NEUTRAL, factors.dtype, factors.device)).all(1)
     output = colour.jitter_any_order(load(image, unit=True), factors, order, kind)
     return keep_rows(neutral, image, store(output, image.dtype, unit=True))
 
@@ -69,9 +69,10 @@ def photometric_distort(
     if image.is_cpu:
         columns = [factors, contrast_before.unsqueeze(1).to(factors.dtype), source.to(factors.dtype)]
         return _distort(image, torch.cat(columns, 1))
-    orders = [torch.tensor(order, device=image.device) for order in (colour.CONTRAST_BEFORE, colour.CONTRAST_AFTER)]
+    both = (colour.CONTRAST_BEFORE, colour.CONTRAST_AFTER)
+    orders = [constant(order, torch.int64, image.device) for order in both]
     order = torch.where(contrast_before.unsqueeze(1) != 0, orders[0], orders[1])
     jittered = colour.jitter_any_order(load(image, unit=True), factors, order)
-    neutral = (factors == factors.new_tensor(NEUTRAL)).all(1).view(-1, 1, 1, 1)
+    neutral = (factors == constant(NEUTRAL, factors.dtype, factors.device)).all(1).view(-1, 1, 1, 1)
     jittered = torch.where(neutral, image, store(jittered, image.dtype, unit=True))
     return channels.take(jittered, source)

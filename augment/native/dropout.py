@@ -43,7 +43,7 @@ def fill_rectangles(
     return torch.where(dropped, resample.per_channel(fill, image), image)
 
 
-def _grid_row(image: Tensor, grid: Tensor, numbers: list[float], fill: list[float], out: Out = None) -> Tensor:
+def _grid_row(image: Tensor, grid: Tensor, numbers: Any, fill: list[float], out: Out = None) -> Tensor:
     dropped = dropout.in_grid(grid[None], image.shape[-2], image.shape[-1])[0]
     return torch.where(dropped, resample.per_channel(fill, image), image, out=out)
 
@@ -52,14 +52,14 @@ _grid = rowwise(
     "fill_grid",
     "float[] fill",
     _grid_row,
-    lambda image, grid, numbers, fill: [hole == 0 for _, hole, _, _ in numbers],
+    lambda image, grid, numbers, fill: [x[1] == 0 or y[1] == 0 for x, y in numbers],
     raw=True,
 )
 
 
 def fill_grid(
     image: Tensor,  # (B, C, H, W), any dtype
-    grid: Tensor,  # (B, 4): unit, hole, and the offset of x and of y, in pixels
+    grid: Tensor,  # (B, 2, 3), for x and y: unit, hole and offset in pixels
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Fill the holes of a grid with one value, or one a channel; a hole of 0 leaves the row alone."""

@@ -43,7 +43,7 @@ def displace(
     fill: list[float],
 ) -> Tensor:  # (B, C, h, w)
     """Warp an image by a displacement of every output pixel; ``nearest`` keeps values of any dtype exact."""
-    config = (resample.MODES[mode], resample.PADDINGS[padding], fill)
+    config = (*resample.codes(mode, padding), fill)
     nearest = mode == "nearest"
     if image.is_cpu:
         return (_displace_nearest if nearest else _displace)(image, field, *config)

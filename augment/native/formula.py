@@ -68,7 +68,7 @@ def displace_by(
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Warp an image by the displacement that a formula gives; ``nearest`` keeps values of any dtype exact."""
-    config = (resample.MODES[mode], resample.PADDINGS[padding], fill)
+    config = (*resample.codes(mode, padding), fill)
     nearest = mode == "nearest"
     if image.is_cpu:
         return (_formula_nearest if nearest else _formula)(image, params, name, *config)
@@ -164,7 +164,7 @@ def displace_lines(
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Move the lines of a grid, and linearly what is between them."""
-    config = (resample.MODES[mode], resample.PADDINGS[padding], fill)
+    config = (*resample.codes(mode, padding), fill)
     nearest = mode == "nearest"
     if image.is_cpu:
         return (_lines_nearest if nearest else _lines)(image, lines, *config)

@@ -96,7 +96,7 @@ def warp_homography(
     projective: bool,
 ) -> Tensor:  # (B, C, *size)
     """Warp an image by a homography for each row; ``nearest`` keeps values of any dtype exact."""
-    config = (*size, resample.MODES[mode], resample.PADDINGS[padding], fill, projective)
+    config = (*size, *resample.codes(mode, padding), fill, projective)
     if mode == "nearest":
         if image.is_cpu:
             return _warp_nearest(image, matrix, *config)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import RESAMPLE, choice, outside
+from ..arguments import choice, outside
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
@@ -14,7 +14,7 @@ from ..sampling import Bounds, Draw, Range, check, numbers
 from ..warp import Homography
 
 TURN = (-360.0, 360.0)
-POSITIVE = (1e-6, float("inf"))
+POSITIVE = (1e-6, 1e6)  # beyond, a matrix has no inverse in float32
 
 
 class RandomRotation(Geometric):
@@ -37,6 +37,8 @@ class RandomRotation(Geometric):
         degrees: (B,).
     """
 
+    spelling: ClassVar = {"fill": "fill_value"}
+
     def __init__(
         self,
         degrees: Bounds,
@@ -50,11 +52,7 @@ class RandomRotation(Geometric):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"degrees": Range(degrees, "degrees", domain=TURN)}
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            **outside(padding_mode, fill_value),
-        }
+        self.accept(resample=resample, align_corners=align_corners, **outside(padding_mode, fill_value))
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         height, width = input.shape[-2:]
@@ -68,7 +66,7 @@ class RandomAffine(Geometric):
     Args:
         degrees: (low, high), or one number for -number..number; within -360..360.
         translate: largest shift as a fraction of the width and of the height, (x, y) or one number for both; in 0..1.
-        scale: (low, high) of the factor; (x low, x high, y low, y high) draws one for each axis.
+        scale: (low, high) of the factor, within 1e-6..1e6; (x low, x high, y low, y high) draws one for each axis.
         shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high).
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         same_on_batch: share one draw among the rows.
@@ -87,6 +85,7 @@ class RandomAffine(Geometric):
 
     param_names = ("translations", "center", "scale", "angle", "shear_x", "shear_y")
     param_shapes: ClassVar = {"translations": (2,), "center": (2,), "scale": (2,)}
+    spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
         self,
@@ -116,11 +115,7 @@ class RandomAffine(Geometric):
                 self.ranges["scale_y"] = Range(scale, "scale", None, POSITIVE, slice(2, 4))
         if shear is not None:
             self.ranges |= shears(shear)
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            **outside(padding_mode, fill_value),
-        }
+        self.accept(resample=resample, align_corners=align_corners, **outside(padding_mode, fill_value))
 
     def sample(self, draw: Draw) -> Params:
         drawn = super().sample(draw)
@@ -138,9 +133,8 @@ class RandomAffine(Geometric):
         }
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
-        check(params["scale"] > 0, gate, "scale: expected positive values")
+        scale, (low, high) = params["scale"], POSITIVE
+        check((scale >= low) & (scale <= high), gate, f"scale: expected values in [{low}, {high}]")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         matrix = geometry.affine(
@@ -183,6 +177,7 @@ class RandomShear(Geometric):
 
     param_names = ("center", "shear_x", "shear_y")
     param_shapes: ClassVar = {"center": (2,)}
+    spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
         self,
@@ -197,11 +192,7 @@ class RandomShear(Geometric):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = shears(shear)
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            **outside(padding_mode, fill_value),
-        }
+        self.accept(resample=resample, align_corners=align_corners, **outside(padding_mode, fill_value))
 
     def sample(self, draw: Draw) -> Params:
         drawn = super().sample(draw)
@@ -209,10 +200,6 @@ class RandomShear(Geometric):
         zero = torch.zeros_like(drawn["shear_x"])
         center = torch.stack([zero + (width - 1) / 2, zero + (height - 1) / 2], 1)
         return {"center": center, "shear_x": drawn["shear_x"], "shear_y": drawn.get("shear_y", zero)}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         matrix = geometry.shear(params["shear_x"], params["shear_y"], params["center"])
@@ -250,6 +237,7 @@ class RandomTranslate(Geometric):
     """
 
     param_names = ("translate_x", "translate_y")
+    spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
         self,
@@ -268,11 +256,7 @@ class RandomTranslate(Geometric):
         self.ranges = {
             name: Range(bounds, name, domain=(-1, 1)) for name, bounds in given.items() if bounds is not None
         }
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            **outside(padding_mode, fill_value),
-        }
+        self.accept(resample=resample, align_corners=align_corners, **outside(padding_mode, fill_value))
 
     def sample(self, draw: Draw) -> Params:
         drawn = super().sample(draw)
@@ -282,8 +266,7 @@ class RandomTranslate(Geometric):
         return {"translate_x": x * width, "translate_y": y * height}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+        """Ask nothing: the parameters are pixels, not the fractions of the ranges."""
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         x, y = params["translate_x"], params["translate_y"]
@@ -314,6 +297,7 @@ class RandomPerspective(Geometric):
     columns = 8
     param_names = ("start_points", "end_points")
     param_shapes: ClassVar = {"start_points": (4, 2), "end_points": (4, 2)}
+    spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
         self,
@@ -332,11 +316,7 @@ class RandomPerspective(Geometric):
             raise ValueError(f"distortion_scale: expected a number in [0, 1], got {distortion_scale!r}")
         self.ranges = {"distortion_scale": Range(distortion_scale, "distortion_scale", domain=(-1, 1))}
         self.sampling_method = choice(sampling_method, "sampling_method", ("basic", "area_preserving"))
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            **outside(padding_mode, fill_value),
-        }
+        self.accept(resample=resample, align_corners=align_corners, **outside(padding_mode, fill_value))
 
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
@@ -354,8 +334,11 @@ class RandomPerspective(Geometric):
         return {"start_points": start, "end_points": start + u * reach.unsqueeze(1) * scale}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite points")
+        ways = {"start_points": geometry.square_to_quad(params["start_points"])}
+        ways["end_points"] = geometry.perspective(params["start_points"], params["end_points"])
+        for name, matrix in ways.items():
+            possible = matrix.isfinite().all(2) & geometry.invert(matrix).isfinite().all(2)
+            check(possible, gate, f"{name}: expected four points, no three of them on a line")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         matrix = geometry.perspective(params["start_points"], params["end_points"])

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import RESAMPLE, choice, number, odd_pair, pair
+from ..arguments import number, odd_pair, pair
 from ..base import Flags, Params
 from ..functional import filters
 from ..kinds import Intensity
-from ..sampling import Bounds, Draw, Range, check, whole_numbers
+from ..sampling import Bounds, Draw, Range, check, whole_numbers, whole_pair
 
 
 def require_room(name: str, shape: Sequence[int], kernel: tuple[int, int], border: str) -> None:
@@ -22,15 +22,6 @@ def require_room(name: str, shape: Sequence[int], kernel: tuple[int, int], borde
             f"{name}: input: expected at least {tuple(least)} pixels for kernel_size {kernel} and "
             f"border {border!r}, got {tuple(shape[-2:])}"
         )
-
-
-def whole_pair(value: Any, name: str, low: int) -> tuple[int, int]:
-    """Give the bounds of a whole number, both of them drawn."""
-    values = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [low, value]
-    whole = len(values) == 2 and all(isinstance(v, int) and not isinstance(v, bool) for v in values)
-    if not whole or not low <= values[0] <= values[1]:
-        raise ValueError(f"{name}: expected whole numbers (low, high) from {low} on, got {value!r}")
-    return values[0], values[1]
 
 
 class RandomGaussianBlur(Intensity):
@@ -70,20 +61,14 @@ class RandomGaussianBlur(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"sigma": Range(sigma, "sigma", None, (0, float("inf")))}
-        self.flags = {
-            "kernel_size": odd_pair(kernel_size, "kernel_size"),
-            "separable": separable,
-            "border_type": choice(border_type, "border_type", filters.BORDERS),
-        }
+        self.accept(kernel_size=kernel_size, separable=separable, border_type=border_type)
 
-    def check_shape(self, shape: Sequence[int]) -> None:
-        require_room(type(self).__name__, shape, self.flags["kernel_size"], self.flags["border_type"])
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        require_room(type(self).__name__, shape, flags["kernel_size"], flags["border_type"])
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        kernel, border = flags["kernel_size"], flags["border_type"]
-        require_room("RandomGaussianBlur", input.shape, kernel, border)
-        weights = [filters.gaussian_weights(params["sigma"], k) for k in kernel]
-        return native.separable_filter(input, weights[0], weights[1], border)
+        along_y, along_x = (filters.gaussian_weights(params["sigma"], k) for k in flags["kernel_size"])
+        return native.separable_filter(input, along_y, along_x, flags["border_type"])
 
 
 class RandomBoxBlur(Intensity):
@@ -107,6 +92,7 @@ class RandomBoxBlur(Intensity):
     """
 
     own_dtype = True
+    flag_checks: ClassVar = {"kernel_size": pair}
 
     def __init__(
         self,
@@ -118,19 +104,13 @@ class RandomBoxBlur(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.flags = {
-            "kernel_size": pair(kernel_size, "kernel_size"),
-            "border_type": choice(border_type, "border_type", filters.BORDERS),
-            "normalized": normalized,
-        }
+        self.accept(kernel_size=kernel_size, border_type=border_type, normalized=normalized)
 
-    def check_shape(self, shape: Sequence[int]) -> None:
-        require_room(type(self).__name__, shape, self.flags["kernel_size"], self.flags["border_type"])
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        require_room(type(self).__name__, shape, flags["kernel_size"], flags["border_type"])
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        kernel, border = flags["kernel_size"], choice(flags["border_type"], "border_type", filters.BORDERS)
-        require_room("RandomBoxBlur", input.shape, kernel, border)
-        return native.box_blur(input, self.gate(params), kernel, border)
+        return native.box_blur(input, self.gate(params), flags["kernel_size"], flags["border_type"])
 
 
 class RandomMedianBlur(Intensity):
@@ -159,15 +139,13 @@ class RandomMedianBlur(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.flags = {"kernel_size": odd_pair(kernel_size, "kernel_size")}
+        self.accept(kernel_size=kernel_size)
 
-    def check_shape(self, shape: Sequence[int]) -> None:
-        require_room(type(self).__name__, shape, self.flags["kernel_size"], "reflect")
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        require_room(type(self).__name__, shape, flags["kernel_size"], "reflect")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        kernel = odd_pair(flags["kernel_size"], "kernel_size")
-        require_room("RandomMedianBlur", input.shape, kernel, "reflect")
-        return native.median_blur(input, self.gate(params), kernel)
+        return native.median_blur(input, self.gate(params), flags["kernel_size"])
 
 
 class RandomMotionBlur(Intensity):
@@ -227,18 +205,15 @@ class RandomMotionBlur(Intensity):
             "angle_factor": Range(angle, "angle", 0.0, (-360, 360)),
             "direction_factor": Range(direction, "direction", 0.0, (-1, 1)),
         }
-        self.flags = {
-            "border_type": choice(border_type, "border_type", filters.BORDERS),
-            "resample": choice(resample, "resample", RESAMPLE),
-        }
+        self.accept(border_type=border_type, resample=resample)
 
     @property
     def canvas(self) -> int:
         """The size of the kernel that every line fits into."""
         return 2 * self.halves[1] + 1
 
-    def check_shape(self, shape: Sequence[int]) -> None:
-        require_room(type(self).__name__, shape, (self.canvas, self.canvas), self.flags["border_type"])
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        require_room(type(self).__name__, shape, (self.canvas, self.canvas), flags["border_type"])
 
     def sample(self, draw: Draw) -> Params:
         rows, shared = draw.shape[0], draw.u[:1]
@@ -256,12 +231,9 @@ class RandomMotionBlur(Intensity):
         check((size > 0) & (size % 2 == 1) & (size <= most), gate, f"ksize_factor: expected odd numbers up to {most}")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        border = choice(flags["border_type"], "border_type", filters.BORDERS)
-        mode = choice(flags["resample"], "resample", RESAMPLE)
-        require_room("RandomMotionBlur", input.shape, (self.canvas, self.canvas), border)
         size, angle, direction = (params[name] for name in self.param_names[:3])
-        weights = filters.motion_weights(size, angle, direction, self.canvas, mode)
-        return native.filter2d(input, weights, border)
+        weights = filters.motion_weights(size, angle, direction, self.canvas, flags["resample"])
+        return native.filter2d(input, weights, flags["border_type"])
 
 
 class RandomDefocus(Intensity):
@@ -305,17 +277,17 @@ class RandomDefocus(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.radius = whole_pair(radius, "radius", 1)
+        self.radius = whole_pair(radius, "radius", 1, single=True)
         self.ranges = {"alias_blur": Range(alias_blur, "alias_blur", 0.0, (0, float("inf")))}
-        self.flags = {"border_type": choice(border_type, "border_type", filters.BORDERS)}
+        self.accept(border_type=border_type)
 
     @property
     def canvas(self) -> int:
         """The size of the largest kernel."""
         return 2 * self.radius[1] + filters.alias_size(self.radius[1])
 
-    def check_shape(self, shape: Sequence[int]) -> None:
-        require_room(type(self).__name__, shape, (self.canvas, self.canvas), self.flags["border_type"])
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        require_room(type(self).__name__, shape, (self.canvas, self.canvas), flags["border_type"])
 
     def sample(self, draw: Draw) -> Params:
         return {
@@ -329,9 +301,7 @@ class RandomDefocus(Intensity):
         check((radius >= 0) & (radius <= most), gate, f"radius: expected whole numbers up to {most}")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        border = choice(flags["border_type"], "border_type", filters.BORDERS)
-        require_room("RandomDefocus", input.shape, (self.canvas, self.canvas), border)
-        return native.defocus(input, params["radius"], params["alias_blur"], self.radius[1], border)
+        return native.defocus(input, params["radius"], params["alias_blur"], self.radius[1], flags["border_type"])
 
 
 class RandomZoomBlur(Intensity):
@@ -370,9 +340,7 @@ class RandomZoomBlur(Intensity):
         single = isinstance(max_factor, (int, float)) and not isinstance(max_factor, bool)
         bounds = (1.0, number(max_factor, "max_factor")) if single else max_factor
         self.ranges = {"max_factor": Range(bounds, "max_factor", None, (1, float("inf")))}
-        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 2:
-            raise ValueError(f"steps: expected a whole number from 2 on, got {steps!r}")
-        self.flags = {"steps": steps}
+        self.accept(steps=steps)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.zoom_blur(input, params["max_factor"], flags["steps"])

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import choice, number
+from ..arguments import choice, number, whole
 from ..base import Flags, Params
 from ..functional.illuminants import TABLES
 from ..kinds import Intensity
@@ -31,7 +31,7 @@ class RandomChannelShuffle(Intensity):
     """
 
     param_names = ("channels",)
-    param_shapes = {"channels": None}
+    param_shapes = {"channels": (None,)}
     own_dtype = True
 
     def __init__(self, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False) -> None:
@@ -42,7 +42,7 @@ class RandomChannelShuffle(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         source = params["channels"]
-        check((source >= 0) & (source < source.shape[-1]), gate, "channels: expected numbers of channels")
+        check((source >= 0) & (source < source.shape[-1]), None, "channels: expected numbers of channels")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.take_channels(input, places(self, params, "channels", input))
@@ -69,7 +69,7 @@ class RandomChannelDropout(Intensity):
     """
 
     param_names = ("batch_idx", "channel_idx")
-    param_shapes = {"batch_idx": (1,), "channel_idx": None}
+    param_shapes = {"batch_idx": (1,), "channel_idx": (None,)}
     own_dtype = True
 
     def __init__(
@@ -81,16 +81,17 @@ class RandomChannelDropout(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        whole = isinstance(num_drop_channels, int) and not isinstance(num_drop_channels, bool)
-        if not whole or num_drop_channels < 1:
-            raise (ValueError if whole else TypeError)(
-                f"num_drop_channels: expected a whole number of at least 1, got {num_drop_channels!r}"
-            )
-        self.num_drop_channels = num_drop_channels
+        self.num_drop_channels = whole(num_drop_channels, "num_drop_channels", 1)
         self.fill_value = number(fill_value, "fill_value", 0, 1)
 
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        if shape[1] < self.num_drop_channels:
+            raise ValueError(
+                f"RandomChannelDropout: num_drop_channels: expected at most {shape[1]}, as many as the image has, "
+                f"got {self.num_drop_channels}"
+            )
+
     def sample(self, draw: Draw) -> Params:
-        enough(self, draw.shape[1])
         order = draw.uniform(draw.shape[1:2], 0, 1).argsort(1)
         return {
             "batch_idx": torch.arange(draw.shape[0], device=draw.device).unsqueeze(1),
@@ -101,12 +102,7 @@ class RandomChannelDropout(Intensity):
         check(params["channel_idx"] >= 0, gate, "channel_idx: expected numbers of channels")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        enough(self, input.shape[1])
         chosen = params["channel_idx"]
-        if chosen.ndim != 2:
-            raise ValueError(
-                f"RandomChannelDropout: params['channel_idx']: expected shape (B, n), got {tuple(chosen.shape)}"
-            )
         channels = torch.arange(input.shape[1], device=input.device)
         lost = (chosen.unsqueeze(2) == channels).any(1) & self.gate(params).unsqueeze(1)
         value = round(self.fill_value * 255) if input.dtype == torch.uint8 else self.fill_value
@@ -206,7 +202,7 @@ class RandomPlanckianJitter(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         inside = (params["idx"] >= 0) & (params["idx"] < len(self.pl))
-        check(inside, gate, f"idx: expected numbers in 0..{len(self.pl) - 1}")
+        check(inside, None, f"idx: expected numbers in 0..{len(self.pl) - 1}")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         ratios = self.pl.to(input.device)[params["idx"].long()].view(-1, 3, 1, 1).to(input.dtype)
@@ -222,12 +218,3 @@ def places(op: Intensity, params: Params, name: str, image: Tensor) -> Tensor:
             f"got shape {tuple(source.shape)}"
         )
     return torch.where(op.gate(params).unsqueeze(1), source, own)
-
-
-def enough(op: RandomChannelDropout, channels: int) -> None:
-    """Refuse an image that has not as many channels as shall be filled."""
-    if channels < op.num_drop_channels:
-        raise ValueError(
-            f"RandomChannelDropout: num_drop_channels: expected at most {channels}, as many as the image has, "
-            f"got {op.num_drop_channels}"
-        )

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..arguments import channel_values
+from ..arguments import deviations, one_a_channel
 from ..base import Flags, Params
 from ..functional import colour
 from ..functional.resample import per_channel
@@ -46,11 +46,11 @@ class RandomBrightness(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"brightness_factor": Range(brightness, "brightness", 1.0, (0, 2))}
-        self.flags = {"clip_output": clip_output}
+        self.accept(clip_output=clip_output)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
-        return (input.clamp(0, 1) + gain).clamp(0, 1) if flags["clip_output"] else input + gain
+        return input.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else input + gain
 
 
 class RandomContrast(Intensity):
@@ -85,11 +85,11 @@ class RandomContrast(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY))}
-        self.flags = {"clip_output": clip_output}
+        self.accept(clip_output=clip_output)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         factor = params["contrast_factor"].view(-1, 1, 1, 1)
-        return (input.clamp(0, 1) * factor).clamp(0, 1) if flags["clip_output"] else input * factor
+        return input.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else input * factor
 
 
 class RandomGrayscale(Intensity):
@@ -116,7 +116,7 @@ class RandomGrayscale(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.flags = {"rgb_weights": None if rgb_weights is None else channel_values(rgb_weights, "rgb_weights")}
+        self.accept(rgb_weights=rgb_weights)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         weights = flags["rgb_weights"]
@@ -207,11 +207,11 @@ class Normalize(Intensity):
         (B, C, H, W) to (B, C, H, W).
     """
 
+    flag_checks = {"std": deviations}
+
     def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
         super().__init__(p=p, keepdim=keepdim)
-        self.flags = {"mean": channel_values(mean, "mean"), "std": channel_values(std, "std")}
-        if 0 in self.flags["std"]:
-            raise ValueError(f"std: expected no zero, got {std!r}")
+        self.accept(mean=mean, std=std)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         return dtype if dtype.is_floating_point else torch.float32
@@ -219,7 +219,7 @@ class Normalize(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         mean, std = channel_pairs(self, input, flags)
         scale = per_channel([1 / s for s in std], input)
-        return input * scale + per_channel([-m / s for m, s in zip(mean, std, strict=True)], input)
+        return (input * scale).add_(per_channel([-m / s for m, s in zip(mean, std, strict=True)], input))
 
 
 class Denormalize(Intensity):
@@ -237,19 +237,17 @@ class Denormalize(Intensity):
 
     def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
         super().__init__(p=p, keepdim=keepdim)
-        self.flags = {"mean": channel_values(mean, "mean"), "std": channel_values(std, "std")}
+        self.accept(mean=mean, std=std)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         mean, std = channel_pairs(self, input, flags)
-        return input * per_channel(std, input) + per_channel(mean, input)
+        return (input * per_channel(std, input)).add_(per_channel(mean, input))
 
 
 def channel_pairs(op: Intensity, input: Tensor, flags: Flags) -> tuple[list[float], list[float]]:
     """Give mean and std, one number a channel."""
     channels, pairs = input.shape[1], []
     for name in ("mean", "std"):
-        values = flags[name]
-        if len(values) not in (1, channels):
-            raise ValueError(f"{type(op).__name__}: {name}: expected 1 or {channels} numbers, got {len(values)}")
+        values = one_a_channel(flags[name], channels, f"{type(op).__name__}: {name}")
         pairs.append(values * channels if len(values) == 1 else values)
     return pairs[0], pairs[1]

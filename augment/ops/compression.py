@@ -5,10 +5,8 @@ from typing import ClassVar
 from torch import Tensor
 
 from .. import native
-from ..arguments import choice
 from ..base import Flags, Params
 from ..functional import jpeg
-from ..functional.downscale import DOWN, UP
 from ..kinds import Intensity
 from ..sampling import Bounds, Range
 
@@ -84,11 +82,7 @@ class RandomDownscale(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"scale": Range(scale_range, "scale_range", None, (0, 1))}
-        self.flags = {
-            "downscale": choice(downscale, "downscale", DOWN),
-            "upscale": choice(upscale, "upscale", UP),
-        }
+        self.accept(downscale=downscale, upscale=upscale)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        down, up = choice(flags["downscale"], "downscale", DOWN), choice(flags["upscale"], "upscale", UP)
-        return native.downscale(input, params["scale"], down, up)
+        return native.downscale(input, params["scale"], flags["downscale"], flags["upscale"])

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..arguments import RESAMPLE, channel_values, choice, pair
+from ..arguments import channel_values, choice, is_whole, pair, switch, whole_pixel_border
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
@@ -17,7 +17,6 @@ from ..warp import Homography, Permutation, Rescale, Window
 Size = tuple[int, int]
 SHAPES = {"src": (4, 2), "dst": (4, 2), "input_size": (2,), "output_size": (2,), "padding_size": (4,)}
 WINDOW = ("src", "dst", "input_size", "output_size")
-MODES = ("slice", "resample")
 CANDIDATES = 10
 
 
@@ -31,6 +30,21 @@ def windows(src: Tensor, input_size: Size, size: Size) -> Params:
         "input_size": torch.cat([rows + input_size[0], rows + input_size[1]], 1),
         "output_size": torch.cat([rows + size[0], rows + size[1]], 1),
     }
+
+
+def check_window(params: Params, gate: Tensor) -> None:
+    """Require windows of at least one pixel in the frame that they are said to be cut from."""
+    first, last = params["src"][:, 0], params["src"][:, 2]
+    inside = (first >= 0) & (last >= first) & (last <= params["input_size"].flip(1) - 1)
+    check(inside, gate, "src: expected windows of at least one pixel, inside input_size")
+
+
+def require_border(name: str, shape: Sequence[int], depth: Size, mode: str) -> None:
+    """Refuse a border that takes more pixels (y, x) than the image has to reflect or to repeat."""
+    least = {"reflect": 1, "circular": 0}.get(mode)
+    if least is not None and any(n + least > old for n, old in zip(depth, shape[-2:], strict=True)):
+        most = tuple(old - least for old in shape[-2:])
+        raise ValueError(f"{name}: expected at most {most} pixels more with a border {mode!r}, got {depth}")
 
 
 def whole_frame(draw: Draw, size: Size) -> Params:
@@ -92,6 +106,7 @@ class RandomCrop(Geometric):
     columns = 2
     param_names = (*WINDOW, "padding_size")
     param_shapes = SHAPES
+    flag_checks = {"padding_mode": whole_pixel_border, "fill": channel_values}
 
     def __init__(
         self,
@@ -110,14 +125,14 @@ class RandomCrop(Geometric):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.size = pair(size, "size")
         self.padding = _sides(padding)
-        self.pad_if_needed = pad_if_needed
-        self.flags = {
-            "padding_mode": choice(padding_mode, "padding_mode", ("constant", "reflect", "replicate", "circular")),
-            "fill": channel_values(fill, "fill"),
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            "cropping_mode": choice(cropping_mode, "cropping_mode", MODES),
-        }
+        self.pad_if_needed = switch(pad_if_needed, "pad_if_needed")
+        self.accept(
+            padding_mode=padding_mode,
+            fill=fill,
+            resample=resample,
+            align_corners=align_corners,
+            cropping_mode=cropping_mode,
+        )
 
     def output_size(self, size: Size) -> Size:
         return self.size
@@ -128,13 +143,17 @@ class RandomCrop(Geometric):
         if self.pad_if_needed:
             lack_y, lack_x = self.size[0] - size[0], self.size[1] - size[1]
             left, right, top, bottom = max(left, lack_x), max(right, lack_x), max(top, lack_y), max(bottom, lack_y)
-        if size[0] + top + bottom < self.size[0] or size[1] + left + right < self.size[1]:
-            padded = (size[0] + top + bottom, size[1] + left + right)
+        return left, right, top, bottom
+
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        left, right, top, bottom = self.padding_for((shape[-2], shape[-1]))
+        padded = (shape[-2] + top + bottom, shape[-1] + left + right)
+        if padded[0] < self.size[0] or padded[1] < self.size[1]:
             raise ValueError(
                 f"RandomCrop: size: expected at most the padded image's {padded}, got {self.size}; "
                 "pad_if_needed=True adds what is missing"
             )
-        return left, right, top, bottom
+        require_border("RandomCrop: padding", shape, (max(top, bottom), max(left, right)), flags["padding_mode"])
 
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
@@ -149,7 +168,8 @@ class RandomCrop(Geometric):
         return {**windows(src, padded, self.size), "padding_size": sides}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        check(params["src"].isfinite(), gate, "src: expected finite corners")
+        check_window(params, gate)
+        check(params["padding_size"] >= 0, gate, "padding_size: expected numbers of pixels")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         place, sides = params["src"][:, 0], params["padding_size"].to(params["src"].dtype)
@@ -159,8 +179,8 @@ class RandomCrop(Geometric):
 
 def _sides(padding: int | Sequence[int] | None) -> tuple[int, int, int, int]:
     values = [0] if padding is None else list(padding) if isinstance(padding, Sequence) else [padding]
-    if len(values) not in (1, 2, 4) or not all(isinstance(v, int) and v >= 0 for v in values):
-        raise ValueError(f"padding: expected one, two or four integers >= 0, got {padding!r}")
+    if len(values) not in (1, 2, 4) or not all(is_whole(v, 0) for v in values):
+        raise ValueError(f"padding: expected one, two or four whole numbers >= 0 and < 2**31, got {padding!r}")
     left, top, right, bottom = values * (4 // len(values))
     return left, right, top, bottom
 
@@ -200,20 +220,18 @@ class CenterCrop(Geometric):
     ) -> None:
         super().__init__(p=p, keepdim=keepdim)
         self.size = pair(size, "size")
-        self.flags = {
-            "align_corners": align_corners,
-            "resample": choice(resample, "resample", RESAMPLE),
-            "cropping_mode": choice(cropping_mode, "cropping_mode", MODES),
-        }
+        self.accept(align_corners=align_corners, resample=resample, cropping_mode=cropping_mode)
 
     def output_size(self, size: Size) -> Size:
         return self.size
 
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        if self.size[0] > shape[-2] or self.size[1] > shape[-1]:
+            raise ValueError(f"CenterCrop: size: expected at most the image's {tuple(shape[-2:])}, got {self.size}")
+
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
         h, w = self.size
-        if h > height or w > width:
-            raise ValueError(f"CenterCrop: size: expected at most the image's {(height, width)}, got {self.size}")
         zero = draw.gate.long() * 0
         src = geometry.rectangle(zero + (width - w) // 2, zero + (height - h) // 2, zero + w, zero + h)
         return windows(src, (height, width), self.size)
@@ -270,12 +288,7 @@ class RandomResizedCrop(Geometric):
             "scale": Range(scale, "scale", None, (0, math.inf)),
             "ratio": Range(ratio, "ratio", None, (1e-6, math.inf)),
         }
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            "cropping_mode": choice(cropping_mode, "cropping_mode", MODES),
-            "padding_mode": "border",
-        }
+        self.accept(resample=resample, align_corners=align_corners, cropping_mode=cropping_mode, padding_mode="border")
 
     def output_size(self, size: Size) -> Size:
         return self.size
@@ -283,7 +296,7 @@ class RandomResizedCrop(Geometric):
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
         area = self.ranges["scale"](draw.u[:, :CANDIDATES]) * (height * width)
-        low, high = (torch.as_tensor(limit, device=draw.device) for limit in self.ranges["ratio"].limits(draw.device))
+        low, high = self.ranges["ratio"].scalars(draw.device)
         aspect = torch.exp(torch.lerp(low.log(), high.log(), draw.u[:, CANDIDATES : 2 * CANDIDATES]))
         w, h = (area * aspect).sqrt().round(), (area / aspect).sqrt().round()
         fits = (w > 0) & (w <= width) & (h > 0) & (h <= height)
@@ -296,8 +309,7 @@ class RandomResizedCrop(Geometric):
         return windows(geometry.rectangle(x, y, w, h), (height, width), self.size)
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        src = params["src"]
-        check((src[:, 2] >= src[:, 0]).all(1), gate, "src: expected windows of at least one pixel")
+        check_window(params, gate)
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         first, last = params["src"][:, 0], params["src"][:, 2]
@@ -343,11 +355,7 @@ class Resize(Geometric):
         height, width = pair(size, "size")
         self.size = height if isinstance(size, int) else (height, width)
         self.side = choice(side, "side", ("short", "long", "vert", "horz"))
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            "antialias": antialias,
-        }
+        self.accept(resample=resample, align_corners=align_corners, antialias=antialias)
 
     def output_size(self, size: Size) -> Size:
         return side_to_size(self.size, size, self.side)

@@ -8,14 +8,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .. import native
-from ..arguments import PADDING, RESAMPLE, choice, odd_pair, outside, whole
+from ..arguments import outside, whole
 from ..base import Flags, Params
 from ..deformation import Field, Formula, Lines
 from ..functional import fields, filters, resample
 from ..kinds import Geometric
-from ..sampling import Bounds, Draw, Range, check
+from ..replay import image_map
+from ..sampling import Bounds, Draw, Range, check, numbers
 
 CORNERS_AND_MIDDLE = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0), (0.0, 0.0))
+FARTHEST = math.log(1e30)  # what is pushed farther leaves the floats
 THINNEST = 0.01  # of its width is what a cell of a grid keeps at least
 
 
@@ -45,6 +47,7 @@ class RandomElasticTransform(Geometric):
 
     param_names = ("noise",)
     param_shapes: ClassVar = {"noise": None}
+    spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
         self,
@@ -60,33 +63,21 @@ class RandomElasticTransform(Geometric):
         fill_value: Any = None,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.flags = {
-            "kernel_size": odd_pair(kernel_size, "kernel_size"),
-            "sigma": _two(sigma, "sigma", positive=True),
-            "alpha": _two(alpha, "alpha", positive=False),
-            "align_corners": align_corners,
-            "resample": choice(resample, "resample", RESAMPLE),
+        self.accept(
+            kernel_size=kernel_size,
+            sigma=sigma,
+            alpha=alpha,
+            align_corners=align_corners,
+            resample=resample,
             **outside(padding_mode, fill_value),
-        }
+        )
 
     def sample(self, draw: Draw) -> Params:
         return {"noise": draw.uniform((2, *draw.shape[-2:]), -1.0, 1.0)}
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        noise = params["noise"]
-        if noise.ndim != 4 or noise.shape[1] != 2:
-            raise ValueError(
-                f"RandomElasticTransform: params['noise']: expected (B, 2, H, W), got {tuple(noise.shape)}"
-            )
-
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Field:
         height, width = input.shape[-2:]
-        noise = params["noise"]
-        if noise.shape[-2:] != (height, width):
-            raise ValueError(
-                f"RandomElasticTransform: params['noise']: expected the image's size {(height, width)}, "
-                f"got {tuple(noise.shape[-2:])}"
-            )
+        noise = image_map(self, params, "noise", input, channels=(2,))
         axes = zip((height, width), flags["kernel_size"], flags["sigma"], strict=True)
         along_y, along_x = (filters.gaussian_matrix(n, k, noise.new_full((), s)) for n, k, s in axes)
         lost = 1 if flags["align_corners"] else 0
@@ -106,7 +97,7 @@ class RandomFisheye(Geometric):
 
     Args:
         center_x, center_y: (low, high) of the centre, in units.
-        gamma: (low, high) of the exponent; positive.
+        gamma: (low, high) of the exponent; positive, and so that no corner is pushed by more than 1e30.
         same_on_batch: share one draw among the rows.
         p: probability that a row is deformed.
         keepdim: give the output the rank of the input.
@@ -139,13 +130,18 @@ class RandomFisheye(Geometric):
             "center_y": Range(center_y, "center_y", None),
             "gamma": Range(gamma, "gamma", None, (1e-3, math.inf)),
         }
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "padding_mode": choice(padding_mode, "padding_mode", PADDING[:3]),
-        }
+        x, y, most = (max(map(abs, numbers(bounds, ""))) for bounds in (center_x, center_y, gamma))
+        if most * math.log(math.hypot(1 + x, 1 + y)) > FARTHEST:
+            raise ValueError(f"gamma: expected powers of the distance from the centre up to 1e30, got {gamma!r}")
+        self.accept(resample=resample, padding_mode=padding_mode)
 
     def sample(self, draw: Draw) -> Params:
         return {name: value.unsqueeze(1) for name, value in super().sample(draw).items()}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        reach = torch.hypot(1 + params["center_x"].abs(), 1 + params["center_y"].abs()).log() * params["gamma"]
+        check(reach <= FARTHEST, gate, "gamma: expected powers of the distance from the centre up to 1e30")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Formula:
         size = (input.shape[-2], input.shape[-1])
@@ -170,7 +166,7 @@ class RandomThinPlateSpline(Geometric):
     Between them it is the spline of F. Bookstein, "Principal warps", 1989, with its kernels on ``src`` as in kornia.
 
     Args:
-        scale: how far a point moves at most along x and along y, in halves of the image's size.
+        scale: how far a point moves at most along x and along y, in halves of the image's size; in 0..10.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
         same_on_batch: share one draw among the rows.
@@ -200,12 +196,8 @@ class RandomThinPlateSpline(Geometric):
         resample: Any = "BILINEAR",
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {"scale": Range(scale, "scale")}
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            "padding_mode": choice(padding_mode, "padding_mode", PADDING[:3]),
-        }
+        self.ranges = {"scale": Range(scale, "scale", domain=(-10, 10))}
+        self.accept(resample=resample, align_corners=align_corners, padding_mode=padding_mode)
 
     def sample(self, draw: Draw) -> Params:
         entries = [torch.full_like(draw.u[:, 0], value) for point in CORNERS_AND_MIDDLE for value in point]
@@ -213,8 +205,8 @@ class RandomThinPlateSpline(Geometric):
         return {"src": src, "dst": src + self.ranges["scale"](draw.u).unflatten(1, (5, 2))}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite points")
+        possible = fields.plate_weights(params["src"], params["dst"]).isfinite()
+        check(possible, gate, "src, dst: expected points that neither coincide nor lie on a line")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Formula:
         height, width = size = (input.shape[-2], input.shape[-1])
@@ -270,11 +262,7 @@ class RandomGridDistortion(Geometric):
         self.columns = 2 * self.num_steps
         vars(self).update(param_shapes=dict.fromkeys(self.param_names, (self.num_steps,)))
         self.ranges = {"distort_limit": Range(distort_limit, "distort_limit", domain=(-1, 1))}
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "padding_mode": choice(padding_mode, "padding_mode", PADDING[:3]),
-            "normalized": normalized,
-        }
+        self.accept(resample=resample, padding_mode=padding_mode, normalized=normalized)
 
     def sample(self, draw: Draw) -> Params:
         steps = (1 + self.ranges["distort_limit"](draw.u)).clamp(min=THINNEST)
@@ -282,7 +270,7 @@ class RandomGridDistortion(Geometric):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         for name in self.param_names:
-            check(params[name].isfinite() & (params[name] > 0), gate, f"{name}: expected positive values")
+            check(params[name] > 0, gate, f"{name}: expected positive values")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Lines:
         size = (input.shape[-2], input.shape[-1])
@@ -294,13 +282,3 @@ class RandomGridDistortion(Geometric):
             moved = (even + beyond) / (1 + beyond[:, -1:]) if flags["normalized"] else even + beyond
             axes.append(torch.stack([even.expand_as(moved), moved], 1) * extent - 0.5)
         return Lines(torch.stack(axes, 1), size)
-
-
-def _two(value: Any, name: str, positive: bool) -> tuple[float, float]:
-    values = value.flatten().tolist() if isinstance(value, Tensor) else value
-    numbers = (
-        isinstance(values, (list, tuple)) and len(values) == 2 and all(isinstance(v, (int, float)) for v in values)
-    )
-    if not numbers or not all(map(math.isfinite, values)) or (positive and min(values) <= 0):
-        raise ValueError(f"{name}: expected two {'positive ' if positive else ''}numbers, got {value!r}")
-    return float(values[0]), float(values[1])

@@ -6,14 +6,15 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import RESAMPLE, choice, number, pair
+from ..arguments import number, pair, whole
 from ..base import Flags, Params
 from ..functional import boxes as bx
 from ..functional import geometry
 from ..kinds import Geometric
-from ..sampling import Draw, check
+from ..opaque import constant
+from ..sampling import Draw
 from ..warp import Homography
-from .crop import SHAPES, WINDOW, Size, windows
+from .crop import SHAPES, WINDOW, Size, check_window, windows
 
 OVERLAPS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
@@ -52,7 +53,7 @@ class RandomIoUCrop(Geometric):
     """
 
     param_names = (*WINDOW, "candidates", "overlaps")
-    param_shapes: ClassVar = {**SHAPES, "candidates": None, "overlaps": None}
+    param_shapes: ClassVar = {**SHAPES, "candidates": (None, 4), "overlaps": (None,)}
     looks_at_boxes = True
     keeps_by_center = True
 
@@ -79,12 +80,10 @@ class RandomIoUCrop(Geometric):
         self.options = [number(option, "sampler_options", 0.0) for option in options]
         if not self.options:
             raise ValueError(f"sampler_options: expected at least one overlap, got {sampler_options!r}")
-        if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
-            raise ValueError(f"trials: expected a positive int, got {trials!r}")
-        self.trials = trials
+        self.trials = whole(trials, "trials", 1)
         self.size = None if size is None else pair(size, "size")
-        self.columns = 4 * trials + len(self.options)
-        self.flags = {"resample": choice(resample, "resample", RESAMPLE), "padding_mode": "border"}
+        self.columns = 4 * self.trials + len(self.options)
+        self.accept(resample=resample, padding_mode="border")
 
     def output_size(self, size: Size) -> Size:
         return size if self.size is None else self.size
@@ -100,7 +99,7 @@ class RandomIoUCrop(Geometric):
         fits = (w >= 1) & (h >= 1) & (ratio >= self.aspect[0]) & (ratio <= self.aspect[1])
         candidates = torch.stack([x, y, x + w, y + h], 2) * fits.unsqueeze(2)
         order = draw.u[:, 4 * self.trials :].argsort(1)
-        options = torch.tensor(self.options, device=draw.device)[order]
+        options = constant(self.options, draw.u.dtype, draw.device)[order]
         size = (height, width)
         zero = torch.zeros_like(candidates[:, 0, 0])
         frame = geometry.rectangle(zero, zero, zero + width, zero + height)
@@ -118,8 +117,7 @@ class RandomIoUCrop(Geometric):
         return {**params, "src": geometry.rectangle(x1, y1, x2 - x1, y2 - y1)}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        src = params["src"]
-        check((src[:, 2] >= src[:, 0]).all(1), gate, "src: expected windows of at least one pixel")
+        check_window(params, gate)
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         size = (input.shape[-2], input.shape[-1])

@@ -1,17 +1,18 @@
 """Dropped rectangles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import channel_values, number, whole
+from ..arguments import channel_values, is_whole, label_values, number, one_a_channel, switch, whole
 from ..base import Flags, Params
 from ..functional import dropout
 from ..kinds import Intensity
 from ..opaque import store
+from ..replay import image_map, of_call
 from ..sampling import Draw, Range, check, whole_numbers
 
 Fill = float | Sequence[float] | str
@@ -28,9 +29,9 @@ class Extent:
 
     def __init__(self, bounds: Any, name: str, least: int = 1) -> None:
         pair = isinstance(bounds, (list, tuple)) and len(bounds) == 2
-        self.pixels = pair and all(isinstance(b, int) and not isinstance(b, bool) for b in bounds)
+        self.pixels = pair and all(is_whole(b, least) for b in bounds)
         fractions = pair and all(isinstance(b, float) and 0 <= b <= 1 for b in bounds)
-        if not (self.pixels or fractions) or not bounds[0] <= bounds[1] or (self.pixels and bounds[0] < least):
+        if not (self.pixels or fractions) or not bounds[0] <= bounds[1]:
             raise ValueError(
                 f"{name}: expected low <= high, both whole pixels >= {least} or both fractions in [0.0, 1.0]; "
                 f"got {bounds!r}"
@@ -57,7 +58,7 @@ class Dropout(Intensity):
 
     Args:
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with; None leaves them alone.
+        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
     """
 
     own_dtype = True
@@ -70,7 +71,7 @@ class Dropout(Intensity):
         if noise and fill != "noise":
             raise ValueError(f"fill: expected numbers or 'noise', got {fill!r}")
         self.fill = None if noise else [number(value, "fill", 0, 1) for value in channel_values(fill, "fill")]
-        self.flags = {"mask_fill": None if mask_fill is None else number(mask_fill, "mask_fill")}
+        self.accept(mask_fill=mask_fill)
         if noise:
             vars(self).update(
                 param_names=(*self.param_names, "noise"), param_shapes={**self.param_shapes, "noise": None}
@@ -90,10 +91,7 @@ class Dropout(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.fill is not None:
             return self.filled(input, params, self.level(input))
-        noise = params["noise"]
-        if noise.shape[1:] != input.shape[1:]:
-            name, shape = type(self).__name__, tuple(input.shape)
-            raise ValueError(f"{name}: params['noise']: expected the image's shape {shape}, got {tuple(noise.shape)}")
+        noise = image_map(self, params, "noise", input)
         dropped = self.dropped(params, input.shape[-2], input.shape[-1])
         return torch.where(dropped, store(noise, input.dtype, unit=True), input)
 
@@ -102,7 +100,11 @@ class Dropout(Intensity):
     ) -> Tensor:
         if "fill" in flags:  # the container's option for masks
             return self.filled(input, params, list(flags["fill"]))
-        return input if flags["mask_fill"] is None else self.filled(input, params, [flags["mask_fill"]])
+        if flags["mask_fill"] is None:
+            return input
+        return self.filled(
+            input, params, label_values([flags["mask_fill"]], input, f"{type(self).__name__}: mask_fill")
+        )
 
     def covered_boxes(self, boxes: Tensor, params: Params | None = None) -> Tensor:
         """Give the share (B, N) of each box that the last call, or that of ``params``, dropped.
@@ -111,19 +113,22 @@ class Dropout(Intensity):
             boxes: (B, N, 4), x1, y1, x2, y2. What lies outside the image does not count.
             params: the parameters of a call; None for the last one.
         """
-        return dropout.covered_boxes(self._last_dropped(params), boxes)
+        return dropout.covered_boxes(self._last_dropped(params, boxes, "boxes", 4), boxes)
 
     def covered_points(self, points: Tensor, params: Params | None = None) -> Tensor:
         """Say which points (B, N, 2) lie on pixels that the last call, or that of ``params``, dropped: (B, N) bool."""
-        return dropout.covered_points(self._last_dropped(params), points)
+        return dropout.covered_points(self._last_dropped(params, points, "points", 2), points)
 
-    def _last_dropped(self, params: Params | None) -> Tensor:
-        shape = self._input_shape
-        if params is not None and "forward_input_shape" in params:
-            shape = params["forward_input_shape"].tolist()
-        if shape is None:
-            raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
-        params = self._params if params is None else params
+    def _last_dropped(self, params: Params | None, labels: Tensor, name: str, numbers: int) -> Tensor:
+        if self._input_shape and isinstance(params, Mapping):  # made by hand, for images like the last ones
+            params = {"forward_input_shape": torch.tensor(self._input_shape), **params}
+        params, shape = of_call(self, params)
+        rows = len(params["batch_prob"])
+        if labels.ndim != 3 or labels.shape[::2] != (rows, numbers):
+            raise ValueError(
+                f"{type(self).__name__}: {name}: expected ({rows}, N, {numbers}), as the call had {rows} rows; "
+                f"got {tuple(labels.shape)}"
+            )
         return self.dropped(params, shape[-2], shape[-1]) & self.gate(params).view(-1, 1, 1, 1)
 
     def noise(self, draw: Draw) -> Params:
@@ -132,10 +137,14 @@ class Dropout(Intensity):
 
     def level(self, image: Tensor) -> list[float]:
         """Give the values to fill with, in the image's own units."""
-        if len(self.fill or ()) not in (1, image.shape[1]):
-            name = type(self).__name__
-            raise ValueError(f"{name}: fill: expected 1 or {image.shape[1]} values, one a channel; got {self.fill}")
-        return [value * 255 if image.dtype == torch.uint8 else value for value in self.fill or ()]
+        fill = one_a_channel(self.fill or [], image.shape[1], f"{type(self).__name__}: fill")
+        return [value * 255 if image.dtype == torch.uint8 else value for value in fill]
+
+
+def stretch(params: Params, height: int, width: int) -> tuple[Any, Any]:
+    """Give the width and the height as multiples of those that the parameters were drawn for."""
+    drawn = params.get("forward_input_shape")
+    return (1, 1) if drawn is None else (width / drawn[-1], height / drawn[-2])
 
 
 class RandomCoarseDropout(Dropout):
@@ -149,7 +158,7 @@ class RandomCoarseDropout(Dropout):
         hole_height_range: (low, high) of their heights: whole pixels, or fractions of the image's height.
         hole_width_range: (low, high) of their widths: whole pixels, or fractions of the image's width.
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with; None leaves them alone.
+        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
         same_on_batch: share one draw among the rows.
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
@@ -212,13 +221,11 @@ class RandomCoarseDropout(Dropout):
         }
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in ("xs", "ys", "widths", "heights"):
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
+        check((params["widths"] >= 0) & (params["heights"] >= 0), gate, "widths, heights: expected values >= 0")
 
     def rectangles(self, params: Params, height: int, width: int) -> Tensor:
         """Give the rectangles (B, N, 4) in an image of a size: x, y, width and height in whole pixels."""
-        drawn = params.get("forward_input_shape")
-        x, y = (1, 1) if drawn is None else (width / drawn[-1], height / drawn[-2])
+        x, y = stretch(params, height, width)
         left, top = (params["xs"] * x).round(), (params["ys"] * y).round()
         across = ((params["xs"] + params["widths"]) * x).round() - left
         return torch.stack([left, top, across, ((params["ys"] + params["heights"]) * y).round() - top], 2)
@@ -230,7 +237,8 @@ class RandomCoarseDropout(Dropout):
 class RandomGridDropout(Dropout):
     """Fill the squares of a grid (P. Chen et al., "GridMask data augmentation", 2020, arXiv 2001.04086), not turned.
 
-    ``covered_boxes`` and ``covered_points`` say how much of labels they hide.
+    ``covered_boxes`` and ``covered_points`` say how much of labels they hide. Replayed at another size, they keep their
+    places relative to the image.
 
     Args:
         ratio: side of a hole as a fraction of the unit, in 0..1: a number or (low, high). A hole has at least one
@@ -238,7 +246,7 @@ class RandomGridDropout(Dropout):
         unit_size_range: (low, high) of the side of a unit: whole pixels, or fractions of the image's shorter side.
         random_offset: whether the grid is shifted by a random part of a unit along each axis.
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with; None leaves them alone.
+        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
         same_on_batch: share one draw among the rows.
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
@@ -269,7 +277,7 @@ class RandomGridDropout(Dropout):
         both = (ratio, ratio) if isinstance(ratio, (int, float)) else ratio
         self.ranges = {"ratio": Range(both, "ratio", None, (0, 1))}
         self.unit = Extent(unit_size_range, "unit_size_range", 2)
-        self.random_offset = random_offset
+        self.random_offset = switch(random_offset, "random_offset")
 
     def sample(self, draw: Draw) -> Params:
         unit = self.unit(draw.u[:, 0], min(draw.shape[-2:]))
@@ -278,10 +286,10 @@ class RandomGridDropout(Dropout):
         return {"unit": unit, "hole": hole, "offset_x": offset_x, "offset_y": offset_y, **self.noise(draw)}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in ("unit", "hole", "offset_x", "offset_y"):
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
         check(params["unit"] > 0, gate, "unit: expected positive values")
 
     def filled(self, image: Tensor, params: Params, level: list[float]) -> Tensor:
-        grid = torch.stack([params[name] for name in ("unit", "hole", "offset_x", "offset_y")], 1)
-        return native.fill_grid(image, grid, level)
+        axes = []
+        for offset, ratio in zip(("offset_x", "offset_y"), stretch(params, *image.shape[-2:]), strict=True):
+            axes.append(torch.stack([params[name] for name in ("unit", "hole", offset)], 1) * ratio)
+        return native.fill_grid(image, torch.stack(axes, 1), level)

@@ -57,7 +57,7 @@ class RandomErasing(Intensity):
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
         area = self.ranges["scale"](draw.u[:, 0]) * (height * width)
-        low, high = (torch.as_tensor(limit, device=draw.device) for limit in self.ranges["ratio"].limits(draw.device))
+        low, high = self.ranges["ratio"].scalars(draw.device)
         middle = torch.where((low < 1) & (high > 1), 1.0, (low + high) / 2)
         u = 2 * draw.u[:, 1]
         aspect = torch.where(u < 1, low + u * (middle - low), middle + (u - 1) * (high - middle))
@@ -72,9 +72,8 @@ class RandomErasing(Intensity):
         }
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
         check((params["widths"] >= 0) & (params["heights"] >= 0), gate, "widths, heights: expected values >= 0")
+        check((params["values"] >= 0) & (params["values"] <= 1), gate, "values: expected values in [0, 1]")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         values = params["values"] * 255 if input.dtype == torch.uint8 else params["values"]

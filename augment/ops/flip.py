@@ -1,11 +1,11 @@
 """Flips, quarter turns and transpositions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..arguments import RESAMPLE, choice
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
@@ -106,13 +106,10 @@ class RandomRotation90(Geometric):
         if len(values) not in (1, 2) or not -3 <= low <= high <= 3 or not all(map(float.is_integer, values)):
             raise ValueError(f"times: expected whole numbers low <= high within [-3, 3], got {times!r}")
         self.times = int(low), int(high)
-        self.flags = {"resample": choice(resample, "resample", RESAMPLE), "align_corners": align_corners}
+        self.accept(resample=resample, align_corners=align_corners)
 
     def sample(self, draw: Draw) -> Params:
         return {"times": whole_numbers(draw.u[:, 0], *self.times)}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        check(params["times"].isfinite(), gate, "times: expected finite numbers")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         height, width = input.shape[-2:]
@@ -140,8 +137,8 @@ class RandomD4(Geometric):
         (B, C, H, W) to (B, C, H, W).
 
     Params:
-        symmetry: (B,), 0..7, the sum of 1 for a mirror of left and right, 2 for one of top and bottom, and 4 for a
-            transposition before them.
+        symmetry: (B,), the sum of 1 for a mirror of left and right, 2 for one of top and bottom, and 4 for a
+            transposition before them; 0..7 on a square, else 0..3.
     """
 
     columns = 1
@@ -151,17 +148,20 @@ class RandomD4(Geometric):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
 
     def sample(self, draw: Draw) -> Params:
-        return {"symmetry": (draw.u[:, 0] * 8).long()}
+        symmetry = (draw.u[:, 0] * 8).long()
+        return {"symmetry": symmetry if draw.shape[-2] == draw.shape[-1] else symmetry % 4}
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        symmetry = params["symmetry"]
-        check((symmetry >= 0) & (symmetry < 8), gate, "symmetry: expected whole numbers in [0, 7]")
+    def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
+        params = super().checked_params(params, shape, device)
+        symmetry, most = params["symmetry"], 7 if shape[-2] == shape[-1] else 3
+        message = f"symmetry: expected whole numbers in [0, {most}] for images of {tuple(shape[-2:])}"
+        check((symmetry >= 0) & (symmetry <= most), self.gate(params), message)
+        return params
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         height, width = input.shape[-2:]
         bits = [(params["symmetry"].long() >> i) & 1 for i in range(3)]
         x, y, transposed = (bit.float() for bit in bits)
-        transposed = transposed if height == width else torch.zeros_like(transposed)
         return Permutation(geometry.square_symmetry(transposed, x, y, height, width), (height, width))
 
 

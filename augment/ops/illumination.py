@@ -8,8 +8,8 @@ from torch import Tensor
 from ..base import Flags, Params
 from ..functional import light
 from ..kinds import Intensity
+from ..replay import image_map
 from ..sampling import Bounds, Draw, Range, numbers
-from .plasma import fitted
 
 UNIT = (0.0, 1.0)
 EITHER = (-1.0, 1.0)
@@ -54,7 +54,7 @@ class RandomLinearIllumination(Intensity):
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, fitted(self, params, "gradient", input))
+        return light.illuminate(input, image_map(self, params, "gradient", input).to(input.dtype))
 
 
 class RandomLinearCornerIllumination(Intensity):
@@ -96,7 +96,7 @@ class RandomLinearCornerIllumination(Intensity):
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, fitted(self, params, "gradient", input))
+        return light.illuminate(input, image_map(self, params, "gradient", input).to(input.dtype))
 
 
 class RandomGaussianIllumination(Intensity):
@@ -148,7 +148,7 @@ class RandomGaussianIllumination(Intensity):
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, fitted(self, params, "gradient", input))
+        return light.illuminate(input, image_map(self, params, "gradient", input).to(input.dtype))
 
 
 def span(bounds: Bounds, name: str, domain: tuple[float, float]) -> Range:

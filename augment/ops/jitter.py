@@ -11,6 +11,7 @@ from ..arguments import number
 from ..base import Flags, Params
 from ..functional import colour
 from ..kinds import Intensity
+from ..opaque import constant
 from ..sampling import Bounds, Draw, Range, check
 from .channels import places
 
@@ -175,7 +176,7 @@ class RandomPhotometricDistort(Intensity):
     channels = (1, 3)
     columns = 10
     param_names = (*FACTORS, "contrast_before", "channel_permutation")
-    param_shapes = {"channel_permutation": None}
+    param_shapes = {"channel_permutation": (None,)}
     neutral = NEUTRAL
     own_dtype = True
 
@@ -242,7 +243,7 @@ def draw_order(order: tuple[int, ...] | None, draw: Draw) -> Tensor:
     """Give a fixed order, or draw one from the uniforms behind those of the factors."""
     if order is None:
         return draw.u[:1, len(FACTORS) :].argsort(1).flatten()
-    return torch.tensor(order, device=draw.device)
+    return constant(order, torch.int64, draw.device)
 
 
 def check_order(op: Intensity, order: Tensor, gate: Tensor) -> None:

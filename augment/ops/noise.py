@@ -9,6 +9,7 @@ from .. import native
 from ..arguments import number
 from ..base import Flags, Params
 from ..kinds import Intensity
+from ..replay import image_map
 from ..sampling import Bounds, Draw, Range
 
 
@@ -48,8 +49,7 @@ class RandomGaussianNoise(Intensity):
         return {"gaussian_noise": draw.normal(draw.shape[1:], self.mean, self.std)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        drawn = fitting(params, "gaussian_noise", input, "RandomGaussianNoise")
-        return native.add_noise(input, drawn, self.gate(params))
+        return native.add_noise(input, image_map(self, params, "gaussian_noise", input), self.gate(params))
 
 
 class RandomISONoise(Intensity):
@@ -97,7 +97,7 @@ class RandomISONoise(Intensity):
         return {**super().sample(draw), "noise": draw.normal((2, *draw.shape[-2:]), 0.0, 1.0)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        drawn = fitting(params, "noise", input[:, :1].expand(-1, 2, -1, -1), "RandomISONoise")
+        drawn = image_map(self, params, "noise", input, channels=(2,))
         return native.sensor_noise(input, params["color_shift"], params["intensity"], drawn)
 
 
@@ -148,7 +148,7 @@ class RandomSaltAndPepperNoise(Intensity):
         return {**drawn, "mask_salt": salt.expand(shape), "mask_pepper": pepper.expand(shape)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        salt, pepper = (fitting(params, name, input, "RandomSaltAndPepperNoise") for name in self.bool_params)
+        salt, pepper = (image_map(self, params, name, input) for name in self.bool_params)
         return native.salt_and_pepper(input, salt, pepper, self.gate(params))
 
 
@@ -193,19 +193,10 @@ class RandomShotNoise(Intensity):
         return {**super().sample(draw), "noise": draw.normal(draw.shape[1:], 0.0, 1.0)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        drawn = fitting(params, "noise", input, "RandomShotNoise")
-        return native.shot_noise(input, params["scale"], drawn)
+        return native.shot_noise(input, params["scale"], image_map(self, params, "noise", input))
 
 
 def share(value: Bounds, name: str) -> Range:
     """Give the range of a share in 0..1, or one number for it."""
     bounds = (value, value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
     return Range(bounds, name, None, (0, 1))
-
-
-def fitting(params: Params, name: str, image: Tensor, op: str) -> Tensor:
-    """Give noise, which has to be of the image's size."""
-    drawn, shape = params[name], tuple(image.shape)
-    if drawn.shape[1:] != image.shape[1:]:
-        raise ValueError(f"{op}: params[{name!r}]: expected the image's shape {shape}, got {tuple(drawn.shape)}")
-    return drawn

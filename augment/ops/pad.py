@@ -5,13 +5,13 @@ from typing import Any
 
 from torch import Tensor
 
-from ..arguments import RESAMPLE, channel_values, choice, pair
+from ..arguments import channel_values, pair, switch, whole, whole_pixel_border
 from ..base import Flags, Params
 from ..functional import geometry
 from ..kinds import Geometric
-from ..sampling import Bounds, Draw, Range, check
+from ..sampling import Bounds, Draw, Range
 from ..warp import Homography, Letterbox, Rescale, Window
-from .crop import SHAPES, WINDOW, Size, rescale, side_to_size, whole_frame
+from .crop import SHAPES, WINDOW, Size, require_border, rescale, side_to_size, whole_frame
 
 GREY = 114 / 255
 
@@ -34,6 +34,9 @@ class PadTo(Geometric):
         ValueError: if a reflection is to be longer than the image less one pixel, or a circular border than the image.
     """
 
+    flag_checks = {"padding_mode": whole_pixel_border, "fill": channel_values}
+    spelling = {"padding_mode": "pad_mode", "fill": "pad_value"}
+
     def __init__(
         self,
         size: int | Size,
@@ -45,27 +48,21 @@ class PadTo(Geometric):
     ) -> None:
         super().__init__(p=p, keepdim=keepdim)
         self.size = pair(size, "size")
-        self.crop_if_exceeds = crop_if_exceeds
-        self.flags = {
-            "padding_mode": choice(pad_mode, "pad_mode", ("constant", "reflect", "replicate", "circular")),
-            "fill": channel_values(pad_value, "pad_value"),
-        }
+        self.crop_if_exceeds = switch(crop_if_exceeds, "crop_if_exceeds")
+        self.accept(padding_mode=pad_mode, fill=pad_value)
 
     def output_size(self, size: Size) -> Size:
         if self.crop_if_exceeds:
             return self.size
         return max(size[0], self.size[0]), max(size[1], self.size[1])
 
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        height, width = self.output_size((shape[-2], shape[-1]))
+        require_border("PadTo: size", shape, (height - shape[-2], width - shape[-1]), flags["padding_mode"])
+
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Window:
         size = (input.shape[-2], input.shape[-1])
-        output, reach = self.output_size(size), {"reflect": -1, "circular": 0}.get(flags["padding_mode"])
-        if reach is not None and any(n - old > old + reach for n, old in zip(output, size, strict=True)):
-            longest = tuple(2 * old + reach for old in size)
-            raise ValueError(
-                f"PadTo: size: expected at most {longest} with pad_mode={flags['padding_mode']!r} for an image of "
-                f"{size}, got {self.size}"
-            )
-        return Window(params["batch_prob"], (0, 0), size, output)
+        return Window(params["batch_prob"], (0, 0), size, self.output_size(size))
 
 
 class LongestMaxSize(Geometric):
@@ -100,12 +97,8 @@ class LongestMaxSize(Geometric):
         antialias: bool = False,
     ) -> None:
         super().__init__(p=p, keepdim=keepdim)
-        self.max_size = length(max_size)
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            "antialias": antialias,
-        }
+        self.max_size = whole(max_size, "max_size", 1)
+        self.accept(resample=resample, align_corners=align_corners, antialias=antialias)
 
     def output_size(self, size: Size) -> Size:
         return side_to_size(self.max_size, size, "long")
@@ -149,12 +142,8 @@ class SmallestMaxSize(Geometric):
         antialias: bool = False,
     ) -> None:
         super().__init__(p=p, keepdim=keepdim)
-        self.max_size = length(max_size)
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": align_corners,
-            "antialias": antialias,
-        }
+        self.max_size = whole(max_size, "max_size", 1)
+        self.accept(resample=resample, align_corners=align_corners, antialias=antialias)
 
     def output_size(self, size: Size) -> Size:
         return side_to_size(self.max_size, size, "short")
@@ -164,13 +153,6 @@ class SmallestMaxSize(Geometric):
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
         return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
-
-
-def length(value: Any) -> int:
-    """Check the length of a side."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"max_size: expected a positive int, got {value!r}")
-    return value
 
 
 class LetterBox(Geometric):
@@ -203,13 +185,8 @@ class LetterBox(Geometric):
     ) -> None:
         super().__init__(p=p, keepdim=keepdim)
         self.size = pair(size, "size")
-        self.scale_up = scale_up
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "align_corners": False,
-            "antialias": antialias,
-            "fill": channel_values(fill, "fill"),
-        }
+        self.scale_up = switch(scale_up, "scale_up")
+        self.accept(resample=resample, align_corners=False, antialias=antialias, fill=fill)
 
     def output_size(self, size: Size) -> Size:
         return self.size
@@ -235,7 +212,7 @@ class RandomZoomOut(Geometric):
 
     Args:
         fill: value of the canvas, on the scale of [0, 1], one or one a channel.
-        side_range: (low, high) of the canvas's side as a multiple of the image's, at least 1.
+        side_range: (low, high) of the canvas's side as a multiple of the image's, within 1..1e6.
         p: probability that a row is changed.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         same_on_batch: share one draw among the rows.
@@ -261,22 +238,14 @@ class RandomZoomOut(Geometric):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {"side": Range(side_range, "side_range", None, (1.0, float("inf")))}
-        self.flags = {
-            "resample": choice(resample, "resample", RESAMPLE),
-            "fill": channel_values(fill, "fill"),
-        }
+        self.ranges = {"side": Range(side_range, "side_range", None, (1.0, 1e6))}
+        self.accept(resample=resample, fill=fill)
 
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
         side = self.ranges["side"](draw.u[:, 0])
         room = 1 - 1 / side
         return {"side": side, "left": draw.u[:, 1] * room * width, "top": draw.u[:, 2] * room * height}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        check(params["side"] > 0, gate, "side: expected positive values")
-        for name in self.param_names:
-            check(params[name].isfinite(), gate, f"{name}: expected finite values")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         scale = 1 / params["side"]

@@ -10,6 +10,7 @@ from ..base import Flags, Params
 from ..functional import light
 from ..functional.plasma import noise_size
 from ..kinds import Intensity
+from ..replay import image_map
 from ..sampling import Bounds, Draw, Range
 
 UNIT = (0.0, 1.0)
@@ -55,7 +56,7 @@ class RandomPlasmaBrightness(Intensity):
         return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        plasma = fitted(self, params, "plasma", input)
+        plasma = image_map(self, params, "plasma", input).to(input.dtype)
         return light.plasma_brightness(input, plasma, params["intensity"].to(input.dtype).view(-1, 1, 1, 1))
 
 
@@ -93,7 +94,7 @@ class RandomPlasmaContrast(Intensity):
         return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.plasma_contrast(input, fitted(self, params, "plasma", input))
+        return light.plasma_contrast(input, image_map(self, params, "plasma", input).to(input.dtype))
 
 
 class RandomPlasmaShadow(Intensity):
@@ -141,7 +142,7 @@ class RandomPlasmaShadow(Intensity):
         shade, quantity = (
             params[name].to(input.dtype).view(-1, 1, 1, 1) for name in ("shade_intensity", "shade_quantity")
         )
-        return light.plasma_shadow(input, fitted(self, params, "plasma", input), shade, quantity)
+        return light.plasma_shadow(input, image_map(self, params, "plasma", input).to(input.dtype), shade, quantity)
 
 
 def fractal(draw: Draw, roughness: Tensor, channels: int) -> Tensor:
@@ -152,14 +153,3 @@ def fractal(draw: Draw, roughness: Tensor, channels: int) -> Tensor:
         return native.plasma(noise, roughness, draw.gate, h, w)
     shared = native.plasma(noise[:1], roughness[:1], torch.ones_like(draw.gate[:1]), h, w)
     return shared.expand(draw.shape[0], -1, -1, -1)
-
-
-def fitted(op: Intensity, params: Params, name: str, image: Tensor) -> Tensor:
-    """Give a map among the parameters in the image's dtype, and require it to have the image's size."""
-    value = params[name]
-    if value.ndim != 4 or value.shape[1] not in (1, image.shape[1]) or value.shape[2:] != image.shape[2:]:
-        raise ValueError(
-            f"{type(op).__name__}: params[{name!r}]: expected the image's shape {tuple(image.shape)}, or one channel "
-            f"of it, got {tuple(value.shape)}"
-        )
-    return value.to(image.dtype)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import channel_values, pair
+from ..arguments import one_a_channel
 from ..base import Flags, Params
 from ..functional import tone
 from ..functional.resample import per_channel
@@ -73,9 +73,9 @@ class RandomSolarize(Intensity):
             "additions": Range(additions, "additions", 0.0, (-0.5, 0.5)),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        threshold, addition = (params[name].view(-1, 1, 1, 1) for name in ("thresholds", "additions"))
-        return tone.solarize(input, threshold, addition)
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        threshold, addition = (params[name].view(-1, 1, 1) for name in ("thresholds", "additions"))
+        return [tone.solarize(plane, threshold, addition) for plane in planes]
 
 
 class RandomPosterize(Intensity):
@@ -137,12 +137,10 @@ class RandomInvert(Intensity):
         self, max_val: Any = 1.0, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.flags = {"max_val": channel_values(max_val, "max_val")}
+        self.accept(max_val=max_val)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        top = channel_values(flags["max_val"], "max_val")
-        if len(top) not in (1, input.shape[1]):
-            raise ValueError(f"RandomInvert: max_val: expected 1 or {input.shape[1]} numbers, got {len(top)}")
+        top = one_a_channel(flags["max_val"], input.shape[1], "RandomInvert: max_val")
         gate = self.gate(params).view(-1, 1, 1, 1)
         if input.dtype == torch.uint8 and top == [1.0]:
             return input ^ (gate * 255).to(torch.uint8)
@@ -175,10 +173,10 @@ class RandomAutoContrast(Intensity):
         keepdim: bool = False,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.flags = {"clip_output": clip_output}
+        self.accept(clip_output=clip_output)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.stretch(input, self.gate(params), bool(flags["clip_output"]))
+        return native.stretch(input, self.gate(params), flags["clip_output"])
 
 
 class RandomGamma(Intensity):
@@ -255,18 +253,14 @@ class RandomClahe(Intensity):
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"clip_limit_factor": Range(clip_limit, "clip_limit", None, (0, float("inf")))}
-        self.flags = {
-            "grid_size": pair(grid_size, "grid_size"),
-            "slow_and_differentiable": bool(slow_and_differentiable),
-        }
+        self.accept(grid_size=grid_size, slow_and_differentiable=slow_and_differentiable)
 
-    def check_shape(self, shape: Sequence[int]) -> None:
-        grid = self.flags["grid_size"]
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        grid = flags["grid_size"]
         if any(tiles > 1 and size <= tiles for size, tiles in zip(shape[-2:], grid, strict=True)):
             raise ValueError(
                 f"RandomClahe: grid_size: expected fewer tiles than the image's {tuple(shape[-2:])} pixels, got {grid}"
             )
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        grid = pair(flags["grid_size"], "grid_size")
-        return native.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], grid)
+        return native.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], flags["grid_size"])

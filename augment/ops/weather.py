@@ -9,8 +9,9 @@ from .. import native
 from ..base import Flags, Params
 from ..functional import weather
 from ..kinds import Intensity
-from ..sampling import Bounds, Draw, Range, check, numbers, whole_numbers
-from .plasma import fitted, fractal
+from ..replay import image_map
+from ..sampling import Bounds, Draw, Range, check, whole_numbers, whole_pair
+from .plasma import fractal
 
 INFINITY = float("inf")
 
@@ -40,7 +41,7 @@ class RandomRain(Intensity):
 
     columns = 3
     param_names = ("number_of_drops_factor", "coordinates_factor", "drop_height_factor", "drop_width_factor")
-    param_shapes: ClassVar = {"coordinates_factor": None}
+    param_shapes: ClassVar = {"coordinates_factor": (None, 2)}
     neutral = {"number_of_drops_factor": 0}
     own_dtype = True
 
@@ -72,15 +73,11 @@ class RandomRain(Intensity):
     def validate(self, params: Params, gate: Tensor) -> None:
         super().validate(params, gate)
         start, count = params["coordinates_factor"], params["number_of_drops_factor"]
-        if start.ndim != 3 or start.shape[2] != 2:
-            raise ValueError(
-                f"RandomRain: params['coordinates_factor']: expected shape (B, drops, 2), got {tuple(start.shape)}"
-            )
         message = f"number_of_drops_factor: expected 0 to {start.shape[1]}, as there are coordinates"
         check((count >= 0) & (count <= start.shape[1]), gate, message)
-        check((start >= 0) & (start <= 1), gate, "coordinates_factor: expected values in [0, 1]")
+        check((start >= 0) & (start <= 1), None, "coordinates_factor: expected values in [0, 1]")
 
-    def check_shape(self, shape: Sequence[int]) -> None:
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         for name, bounds, size in (("drop_height", self.heights, shape[-2]), ("drop_width", self.widths, shape[-1])):
             if max(map(abs, bounds)) > size:
                 raise ValueError(f"RandomRain: {name}: expected at most the image's {size} pixels, got {bounds}")
@@ -132,11 +129,11 @@ class RandomSnow(Intensity):
             "brightness": Range(brightness, "brightness", None, (1, INFINITY)),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         coefficient, brightness = (
-            params[name].to(input.dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
+            params[name].to(planes[0].dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
         )
-        return weather.snow(input, coefficient, brightness)
+        return weather.snow(planes, coefficient, brightness)
 
 
 class RandomFog(Intensity):
@@ -181,13 +178,4 @@ class RandomFog(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         amount, _ = weather.fog_of_severity(params["severity"].to(input.dtype))
-        return weather.fog(input, fitted(self, params, "plasma", input), amount.view(-1, 1, 1, 1))
-
-
-def whole_pair(value: Any, name: str, least: float) -> tuple[int, int]:
-    """Give (low, high) of whole numbers."""
-    values = numbers(value, name)
-    whole = len(values) == 2 and all(v.is_integer() for v in values)
-    if not whole or not least <= values[0] <= values[1] < 2**24:
-        raise ValueError(f"{name}: expected whole numbers (low, high) from {least} on, got {value!r}")
-    return int(values[0]), int(values[1])
+        return weather.fog(input, image_map(self, params, "plasma", input).to(input.dtype), amount.view(-1, 1, 1, 1))

@@ -1,6 +1,6 @@
 """AugMix: an image mixed with chains of operations on it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -10,10 +10,10 @@ from ..arguments import number, whole
 from ..base import Flags, Params
 from ..functional import policy as operations
 from ..functional.geometry import invert
-from ..kinds import Intensity, sampling
-from ..sampling import Draw, check, whole_numbers
+from ..kinds import Intensity
+from ..sampling import Draw, whole_numbers
 from . import table
-from .policy import check_steps, image_flags
+from .policy import check_steps, image_args
 from .table import Magnitudes
 
 LONGEST = 3  # a chain of random length
@@ -44,8 +44,9 @@ class AugMix(Intensity):
 
     own_dtype = True
     param_names = ("share", "operation", "magnitude")
-    param_shapes = {"share": None, "operation": None, "magnitude": None}
-    neutral = {"operation": 0}
+    param_shapes: ClassVar = {"share": (None,), "operation": (None, None), "magnitude": (None, None)}
+    neutral: ClassVar = {"operation": 0}
+    spelling: ClassVar = {"resample": "interpolation"}
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class AugMix(Intensity):
         space = table.MIX if all_ops else table.MIX_NO_COLOURS
         self.magnitudes = Magnitudes(list(space.items()), table.MIX_BINS)
         self.depth = chain_depth if chain_depth > 0 else LONGEST
-        self.flags = image_flags(interpolation, fill)
+        self.accept(resample=interpolation, fill=fill)
         self.columns = 2 + self.mixture_width * (2 + 3 * self.depth)
 
     def sample(self, draw: Draw) -> Params:
@@ -97,10 +98,8 @@ class AugMix(Intensity):
                 expected = (len(gate), *tail)
                 raise ValueError(f"params[{name!r}]: expected shape {expected}, got {tuple(params[name].shape)}")
         check_steps(params, gate)
-        check(params["share"].isfinite(), gate, "share: expected finite numbers")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         operation, magnitude = params["operation"], params["magnitude"]
         back = invert(operations.matrices(operation, magnitude, input.shape[-2], input.shape[-1]))
-        args = {"fill": [0.0], **sampling(flags, input)}
-        return native.mix_policies(input, params["share"], operation, magnitude, back, args["resample"], args["fill"])
+        return native.mix_policies(input, params["share"], operation, magnitude, back, *image_args(self, flags, input))

@@ -1,17 +1,17 @@
 """Policies whose operations an image goes through one after the other, each image its own."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import RESAMPLE, channel_values, choice, whole
-from ..base import Flags, Params
+from ..arguments import choice, one_a_channel, whole
+from ..base import Augmentation, Flags, Params
 from ..functional import policy as operations
 from ..functional.geometry import invert, product
-from ..kinds import Geometric, sampling
+from ..kinds import Geometric
 from ..sampling import Draw, check, whole_numbers
 from ..warp import Homography, Warp
 from . import table
@@ -21,18 +21,20 @@ MODES = ("silent", "rigid", "skip")
 OPERATIONS = operations.OPERATIONS
 
 
-def image_flags(interpolation: Any, fill: Any) -> Flags:
-    """Give the flags of a call from the arguments that say how images are sampled."""
-    fill = None if fill is None else channel_values(fill, "fill")
-    return {"resample": choice(interpolation, "interpolation", RESAMPLE), "fill": fill}
+def image_args(op: Augmentation, flags: Flags, image: Tensor) -> tuple[str, list[float]]:
+    """Give how an image is sampled, and its fill in the image's own units."""
+    fill = (
+        [0.0] if flags["fill"] is None else one_a_channel(flags["fill"], image.shape[1], f"{type(op).__name__}: fill")
+    )
+    fill = [min(max(value, 0), 1) * 255 for value in fill] if image.dtype == torch.uint8 else fill
+    return flags["resample"], fill
 
 
 def check_steps(params: Params, gate: Tensor) -> None:
-    """Require operations that there are, and magnitudes that they can have."""
+    """Require operations that there are, and bits that a byte has."""
     operation, magnitude = params["operation"], params["magnitude"]
     known = (operation >= 0) & (operation < len(OPERATIONS)) & (operation == operation.round())
     check(known, gate, f"operation: expected whole numbers in 0..{len(OPERATIONS) - 1}")
-    check(magnitude.isfinite(), gate, "magnitude: expected finite numbers")
     bits = (operation != OPERATIONS.index("posterize")) | ((magnitude >= 0) & (magnitude <= 8))
     check(bits, gate, "magnitude: expected 0..8 bits to posterize to")
 
@@ -47,8 +49,9 @@ class Policy(Geometric):
     """
 
     param_names = ("operation", "magnitude")
-    param_shapes = {"operation": None, "magnitude": None}
-    neutral = {"operation": 0}
+    param_shapes: ClassVar = {"operation": (None,), "magnitude": (None,)}
+    neutral: ClassVar = {"operation": 0}
+    spelling: ClassVar = {"resample": "interpolation"}
 
     def __init__(
         self,
@@ -63,7 +66,7 @@ class Policy(Geometric):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.steps = steps
         self.transformation_matrix_mode = choice(transformation_matrix_mode, "transformation_matrix_mode", MODES)
-        self.flags = image_flags(interpolation, fill)
+        self.accept(resample=interpolation, fill=fill)
 
     def validate(self, params: Params, gate: Tensor) -> None:
         for name in self.param_names:
@@ -89,11 +92,9 @@ class Policy(Geometric):
         self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
     ) -> Tensor:
         params = self.neutralise(params, gate)
-        args = {"fill": [0.0], **sampling(flags, image)}
-        back = torch.stack([invert(warp.matrix) for warp in self.warps(image, params)], 1)
-        return native.apply_policy(
-            image, params["operation"], params["magnitude"], back, args["resample"], args["fill"]
-        )
+        back = torch.stack([invert(step.matrix) for step in self.warps(image, params)], 1)
+        args = image_args(self, flags, image)
+        return native.apply_policy(image, params["operation"], params["magnitude"], back, *args)
 
     def transform_mask(
         self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags

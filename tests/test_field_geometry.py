@@ -1,42 +1,21 @@
-"""What users of batched augmentations reported in public: a short test each, by the number of the thread.
+"""What users of batched augmentations reported in public about geometry and labels: a short test each, by its thread.
 
-Many more rows are held by property tests over all ops; here are those that need an example of their own.
+Many more reports are held by property tests over all ops; here are those that need an example of their own.
 """
 
 import math
-import pickle
-from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import CASES, GEOMETRIC, Case, call_seeded, picture
-from torch import Tensor, nn
+from helpers import CASES, GEOMETRIC, LABELS, Case, call_seeded, graphs, labels, picture, ramp, seq
+from torch import nn
 from torch.testing import assert_close
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 import augment as K
 
 each = pytest.mark.parametrize("case", CASES, ids=repr)
 SIZED = {"size": (7, 8)}
-LABELS = ["image", "mask", "bbox_xyxy", "bbox_xywh", "bbox", "keypoints"]
-
-
-def seq(*ops: nn.Module, keys: str = "image", **options: Any) -> K.AugmentationSequential:
-    return K.AugmentationSequential(*ops, data_keys=keys.split(), **options)
-
-
-def ramp(*shape: int) -> Tensor:
-    return torch.arange(math.prod(shape), dtype=torch.float32).view(shape)
-
-
-def labels(b: int, n: int, size: tuple[int, int]) -> list[Tensor]:
-    """Give a value for each of LABELS."""
-    points = torch.rand(b, n, 2) * torch.tensor([size[1] - 1.0, size[0] - 1.0])
-    corners = torch.rand(b, n, 4, 2) * 6
-    mask = torch.randint(9, (b, 4, *size))
-    return [picture(b, 3, size), mask, torch.cat([points, points + 3], -1), torch.rand(b, n, 4) * 6, corners, points]
 
 
 # -------------------------------------------------------------------------------------------------- crops and matrices
@@ -132,6 +111,55 @@ def test_scalar_translate_moves_both_axes() -> None:
     limit = torch.tensor([8.0, 5.0])
     assert (shift.abs() <= limit).all() and (shift.abs().amax(0) > 0.9 * limit).all()
     assert shift[:, 0].unique().numel() > 100
+
+
+@pytest.mark.parametrize(
+    ("op", "y", "x"),
+    [
+        (K.RandomRotation((90.0, 90.0), "nearest", p=1.0), 1, 1),
+        (K.RandomRotation90((1, 1), p=1.0), 1, 1),
+        (K.RandomAffine((90.0, 90.0), resample="nearest", p=1.0), 3, 3),
+    ],
+)
+def test_signs_of_turns(op: nn.Module, y: int, x: int) -> None:
+    """#4408: turns count counter-clockwise, but for RandomAffine, as in kornia; keypoints go where the pixel goes."""
+    image = torch.zeros(1, 1, 5, 5)
+    image[..., 1, 3] = 1
+    output, points = seq(op, keys="image keypoints")(image, torch.tensor([[[3.0, 1.0]]]))
+    assert output.sum() == 1 and output[..., y, x] == 1
+    assert_close(points, torch.tensor([[[x, y]]]).float())
+
+
+def test_a_batch_of_odd_and_even_turns() -> None:
+    """#4409: the canvas is that of the input, whose middle is what an odd turn fills."""
+    image = picture(4, size=(6, 8))
+    output = K.RandomRotation90((0, 3), p=1.0)(image, params={"times": torch.arange(4.0)})
+    assert torch.equal(output[0], image[0]) and torch.equal(output[2], image[2].rot90(2, (1, 2)))
+    for i in (1, 3):
+        assert torch.equal(output[i, :, :, 1:7], image[i, :, :, 1:7].rot90(i, (1, 2)))
+
+
+def test_shift_in_pixels() -> None:
+    """#2475: a shift by three pixels is exact, as a fraction of the side or as a parameter."""
+    image = picture(2)
+    height, width = image.shape[-2:]
+    expected = F.pad(image, (3, 0, 3, 0))[..., :height, :width]
+    op = K.RandomTranslate((3 / width, 3 / width), (3 / height, 3 / height), p=1.0)
+    assert_close(op(image), expected, atol=1e-6, rtol=0)
+    params = {"translate_x": torch.tensor([3, 3]), "translate_y": torch.tensor([3, 3])}
+    assert torch.equal(op(image, params=params), expected)
+
+
+def test_scale_for_each_axis() -> None:
+    """#615, PR #646: two numbers scale both axes alike, four each by its own."""
+    both = K.RandomAffine(0.0, scale=(0.5, 2.0)).forward_parameters((500, 1, 9, 9))["scale"]
+    assert torch.equal(both[:, 0], both[:, 1])
+    each = K.RandomAffine(0.0, scale=(0.5, 1.0, 1.0, 2.0)).forward_parameters((500, 1, 9, 9))["scale"]
+    assert each[:, 0].min() >= 0.5 and each[:, 0].max() <= 1 <= each[:, 1].min() and each[:, 1].max() <= 2
+    assert torch.corrcoef(each.T)[0, 1].abs() < 0.25
+    op = K.RandomAffine(0.0, scale=(2.0, 2.0, 0.5, 0.5), p=1.0)
+    _, points = seq(op, keys="image keypoints")(torch.zeros(1, 1, 9, 9), torch.tensor([[[6.0, 6.0]]]))
+    assert_close(points, torch.tensor([[[8.0, 5.0]]]))  # (2, 2) off the centre becomes (4, 1)
 
 
 def test_where_perspectives_go() -> None:
@@ -279,120 +307,21 @@ def test_no_boxes_and_no_rows(case: Case, b: int, n: int) -> None:
     assert [v.shape for v in back] == [v.shape for v in values]
 
 
-# ------------------------------------------------------------------------------- draws, dtypes, channels, serialisation
-
-
-def test_streams_of_their_own() -> None:
-    """#4407: an op with a generator draws the same whatever the ops before it draw."""
-    drawn = []
-    for p in (0.0, 0.5, 1.0):
-        last = K.RandomAffine(30.0, p=1.0)
-        last.generator = torch.Generator().manual_seed(3)
-        seq(K.RandomHorizontalFlip(p=p), K.RandomGaussianNoise(p=p), last)(picture(4))
-        drawn.append(last._params["angle"])
-    assert torch.equal(drawn[0], drawn[1]) and torch.equal(drawn[0], drawn[2])
-
-
-def test_erasing_on_a_pyramid() -> None:
-    """#974: parameters drawn at one size erase the same share of the image at another."""
-    op = K.RandomErasing(scale=(0.1, 0.3), value=1.0, p=1.0)
-    wide = op(torch.zeros(8, 1, 64, 64))
-    narrow = op(torch.zeros(8, 1, 32, 32), params=op._params)
-    for i in range(8):
-        ends = [
-            torch.cat([where.amin(0), where.amax(0) + 1]) for where in (wide[i, 0].nonzero(), narrow[i, 0].nonzero())
-        ]
-        assert (ends[0] / 2 - ends[1]).abs().max() <= 1
-
-
-@pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
-@each
-def test_autocast(case: Case, p: float) -> None:
-    """#1737, PR #1842, PR #2168, Lightning-AI/pytorch-lightning#13228: autocast changes neither shape nor dtype."""
-    container, values = seq(case(p=p, **SIZED), keys=" ".join(LABELS)), labels(3, 2, (12, 16))
-    expected = container(*values)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        output = container(*values, params=container._params)
-    for a, b in zip(output, expected, strict=True):
-        assert_close(a, b, atol=1e-6, rtol=1e-6)
-
-
-class Dtypes(TorchDispatchMode):
-    """Collect the dtypes of all that is computed."""
-
-    seen: frozenset[torch.dtype] = frozenset()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        output = func(*args, **(kwargs or {}))
-        self.seen |= {value.dtype for value in tree_leaves(output) if isinstance(value, Tensor)}
-        return output
-
-
-@each
-def test_nothing_is_computed_in_float64(case: Case) -> None:
-    """PR #2425, #2775: some devices have no float64, and a float32 image needs none."""
-    container, values = seq(case(p=0.5, **SIZED), keys=" ".join(LABELS)), labels(2, 2, (12, 16))
-    with Dtypes() as dtypes:
-        container(*values)
-    assert torch.float32 in dtypes.seen and torch.float64 not in dtypes.seen
-
-
-def test_any_number_of_channels() -> None:
-    """PR #3853, #1028: gray of seven bands is their mean; one channel is gray, and has no saturation or hue."""
-    bands, single = picture(2, 7), picture(2, 1)
-    assert_close(K.RandomGrayscale(p=1.0)(bands), bands.mean(1, keepdim=True).expand_as(bands))
-    assert_close(K.RandomGrayscale(p=1.0)(single), single)
-    assert_close(K.ColorJitter(saturation=0.9, hue=0.5)(single), single)
-
-
-@each
-def test_normalised_images(case: Case) -> None:
-    """#4430: an image in [-1, 1] comes out of no op as zeros."""
-    output = case(p=1.0)(picture() * 2 - 1)
-    assert (output != 0).flatten(1).float().mean(1).gt(0.2).all() and output.isfinite().all()
-
-
-def test_equalize_cuts_what_left_the_range() -> None:
-    """#1163, #4431: values outside [0, 1] count as its ends, and skipped rows keep them."""
-    image = picture(4, size=(40, 50)) * 3 - 1
-    op = K.RandomEqualize(p=0.5)
-    output = op(image)
-    closed = op._params["batch_prob"] == 0
-    assert closed.any() and not closed.all()
-    assert torch.equal(output[closed], image[closed])
-    assert_close(output[~closed], op(image.clamp(0, 1), params=op._params)[~closed])
-
-
-def test_ranges_as_parameters_can_be_pickled() -> None:
-    """PR #2552, PR #2637: ops with tensors for ranges go to workers."""
-    bounds = nn.Parameter(torch.tensor([0.5, 1.5]))
-    for op in (K.ColorJitter(brightness=bounds), K.RandomAffine(torch.tensor([-9.0, 9.0]), p=torch.tensor(0.5))):
-        other = pickle.loads(pickle.dumps(op))
-        assert torch.equal(call_seeded(other, picture()), call_seeded(op, picture()))
-
-
-def test_jitter_is_that_of_torchvision() -> None:
-    """#565, PR #1611: with the same factors in the same order."""
-    functional = pytest.importorskip("torchvision.transforms.v2.functional")
-    factors = {"brightness": 1.3, "contrast": 0.7, "saturation": 1.4, "hue": 0.1}
-    order, expected = (2, 0, 3, 1), picture(2)
-    op = K.ColorJitter(**{name: (value, value) for name, value in factors.items()}, order=order)
-    for step in order:
-        name = list(factors)[step]
-        expected = getattr(functional, f"adjust_{name}")(expected, factors[name])
-    assert_close(op(picture(2)), expected, atol=1e-3, rtol=0)
-
-
-def test_export() -> None:
-    """torchgeo/torchgeo#3108, torchgeo PR #2893: a pipeline without chance can be exported."""
-    pipeline = nn.Sequential(K.Resize((8, 9)), K.CenterCrop((6, 7)), K.Normalize(0.5, 0.25))
-    exported = torch.export.export(pipeline, (picture(2),)).module()
-    other = picture(2) / 2
-    assert_close(exported(other), pipeline(other))
-
-
-@pytest.mark.parametrize("size", [(15, 20), (24, 31)])
-def test_antialiased_resize_is_that_of_torchvision(size: tuple[int, int]) -> None:
-    """torchgeo/torchgeo#2732, #1587: shrunk and enlarged."""
-    resize = pytest.importorskip("torchvision.transforms.v2.functional").resize
-    assert_close(K.Resize(size, antialias=True)(picture()), resize(picture(), list(size), antialias=True))
+def test_padded_boxes_through_warps_of_every_kind(optimizer: str) -> None:
+    """roboflow/rf-detr#862, #997, #1252: static shapes and a flag for each box, compiled; padding is never valid."""
+    rigid = [K.LetterBox((40, 48)), K.RandomD4(), K.RandomShear(20.0), K.SmallestMaxSize(36)]
+    ops = [*rigid, K.RandomThinPlateSpline(0.1), K.RandomGridDistortion(), K.PadTo((44, 40))]
+    container = seq(*ops, keys="image bbox_xyxy keypoints", min_visibility=0.0)
+    image, boxes = picture(4, size=(40, 56)), torch.tensor([[[14.0, 10, 42, 30], [0, 0, 56, 40], [0, 0, 0, 0]]])
+    values = image, boxes.expand(4, -1, -1), torch.tensor([[[28.0, 20.0], [20.0, 16.0]]]).expand(4, -1, -1)
+    compiled = torch.compile(container, fullgraph=True, backend=optimizer)
+    for seed in range(3):
+        found = []
+        for call in (compiled, container):
+            _, *moved = call_seeded(call, *values, seed=seed)
+            found.append((*moved, *container.valid.values()))
+        for a, b in zip(*found, strict=True):
+            assert_close(a, b, atol=0.05, rtol=0)
+        valid = found[0][2]
+        assert valid.shape == (4, 3) and valid[:, :2].any() and not valid[:, 2].any()
+    assert graphs() == 1

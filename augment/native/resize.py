@@ -1,0 +1,66 @@
+"""Resizing of the whole frame, the same for every row, and its transpose, which is the backward of it."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..opaque import LIBRARY, define
+
+
+def _resize(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
+    planes = image.flatten(0, 1).unsqueeze(1)  # the kernel for a few channels turns them inwards and back
+    return F.interpolate(planes, (h, w), mode="bilinear", align_corners=corners).view(*image.shape[:2], h, w)
+
+
+_op = define(
+    "resize",
+    "(Tensor image, SymInt h, SymInt w, bool corners) -> Tensor",
+    _resize,
+    lambda image, h, w, corners: image.new_empty((*image.shape[:2], h, w)),
+)
+
+
+def _spread(gradient: Tensor, height: int, width: int, corners: bool) -> Tensor:
+    planes = gradient.flatten(0, 1).unsqueeze(1)
+    shape = (len(planes), 1, height, width)
+    spread = torch.ops.aten.upsample_bilinear2d_backward(planes, gradient.shape[-2:], shape, corners)
+    return spread.view(*gradient.shape[:2], height, width)
+
+
+_spread_op = define(
+    "spread",
+    "(Tensor gradient, SymInt height, SymInt width, bool corners) -> Tensor",
+    _spread,
+    lambda gradient, height, width, corners: gradient.new_empty((*gradient.shape[:2], height, width)),
+)
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.size, ctx.corners = inputs[0].shape[-2:], inputs[3]
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    return _spread_op(gradient, *ctx.size, ctx.corners), None, None, None
+
+
+torch.library.register_autograd("augment::resize", _backward, setup_context=_remember, lib=LIBRARY)
+
+
+def _spread_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    return _op(gradient, *ctx.size, ctx.corners), None, None, None
+
+
+torch.library.register_autograd("augment::spread", _spread_backward, setup_context=_remember, lib=LIBRARY)
+
+
+def resize(
+    image: Tensor,  # (B, C, H, W), floating
+    size: tuple[int, int],
+    align_corners: bool,
+) -> Tensor:  # (B, C, *size)
+    """Resize linearly; ``align_corners`` brings the centres of the corner pixels together, not their edges."""
+    if image.is_cpu:
+        return _op(image, *size, align_corners)
+    return F.interpolate(image, size, mode="bilinear", align_corners=align_corners)

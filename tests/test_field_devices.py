@@ -1,0 +1,187 @@
+"""What users of batched augmentations reported in public about devices, compilers and cost: a short test each.
+
+Where no GPU is needed to tell, one is pretended: fake tensors follow shapes and devices, refuse to mix devices, and
+raise where a value would have to be waited for.
+"""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from helpers import CASES, LABELS, SAME_SHAPE, Case, call_seeded, graphs, labels, picture, seq
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import augment as K
+
+each = pytest.mark.parametrize("case", CASES, ids=repr)
+SIZE = (40, 50)
+STILL = [
+    "RandomHorizontalFlip",
+    "RandomAffine",
+    "RandomElasticTransform",
+    "ColorJitter",
+    "RandomBrightness",
+    "RandomGaussianNoise",
+    "RandomEqualize",
+    "RandomErasing",
+    "RandomMedianBlur",
+    "RandomJPEG",
+]
+
+
+class Log(TorchDispatchMode):
+    """Count what is dispatched: all of it, what makes tensors of at least some elements, and copies to a GPU."""
+
+    def __init__(self, large: int = 1) -> None:
+        super().__init__()
+        self.calls, self.large, self.copied = 0, Counter(), Counter()
+        self.least = large
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = func(*args, **(kwargs or {}))
+        before, after = ([v for v in tree_leaves(values) if isinstance(v, Tensor)] for values in (args, output))
+        self.calls += 1
+        known = {v.untyped_storage()._cdata for v in before}
+        self.large[str(func)] += any(v.numel() >= self.least and v.untyped_storage()._cdata not in known for v in after)
+        here = any(v.is_cpu for v in before)
+        self.copied[str(func)] += here and "copy" in str(func) and any(v.is_cuda for v in after)
+        return output
+
+
+# ------------------------------------------------------------------------------------------------------------- devices
+
+
+@pytest.fixture
+def pretended() -> FakeTensorMode:
+    """Give a mode in which there is a GPU."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    with mode:
+        try:
+            torch.zeros(1).cuda()
+        except RuntimeError:
+            pytest.skip("this build of PyTorch asks the driver even for a GPU that is pretended")
+    return mode
+
+
+@pytest.mark.parametrize(("dtype", "p"), [(torch.float32, 0.5), (torch.uint8, 1.0)])
+@each
+def test_all_is_on_the_device_of_the_image(case: Case, dtype: torch.dtype, p: float, pretended: FakeTensorMode) -> None:
+    """#2209, #3704, #3028, PR #3457, #4536, #3066, PR #3842: a module on the CPU takes images of a GPU, and waits for
+    nothing."""
+    container = seq(case(p=p), keys=" ".join(LABELS), min_visibility=0.1)
+    with pretended:
+        image, *others = (v.cuda() for v in labels(3, 2, SIZE))
+        outputs = container(image.to(dtype), *others)
+    params = {k: v for k, v in container._params[0].data.items() if k != "forward_input_shape"}
+    assert all(v.is_cuda for v in [*outputs, *params.values(), *container.valid.values()])
+
+
+@pytest.mark.parametrize(("dtype", "p"), [(torch.float32, 0.5), (torch.uint8, 1.0)])
+@each
+def test_nothing_is_copied_to_the_device(case: Case, dtype: torch.dtype, p: float, pretended: FakeTensorMode) -> None:
+    """#4426, #770, PR #3825, PR #3827: on a module that was moved, a call copies nothing from the CPU."""
+    container = seq(case(p=p), keys=" ".join(LABELS), min_visibility=0.1)
+    with pretended:
+        container.cuda()
+        image, *others = (v.cuda() for v in labels(3, 2, SIZE))
+        image = image.to(dtype)
+        with Log() as log:
+            container(image, *others)
+    assert not +log.copied
+
+
+@pytest.mark.parametrize("shear", [10, 10.0, (-5.0, 5.0), (-5.0, 5.0, 1.0, 2.0), torch.tensor([-5.0, 5.0])], ids=repr)
+def test_every_form_of_a_shear_goes_to_the_device(shear: Any, pretended: FakeTensorMode) -> None:
+    """#4415, #3562: moved or not, however the shear is written."""
+    for op in (K.RandomAffine(0.0, shear=shear, p=1.0), K.RandomShear(shear, p=1.0)):
+        with pretended:
+            image = torch.zeros(2, 3, *SIZE, device="cuda")
+            for moved in (op, op.cuda()):
+                assert moved(image).is_cuda and moved.transform_matrix.is_cuda
+
+
+# ------------------------------------------------------------------------------------------------------------ compiled
+
+
+def test_compiled_whole_at_p_zero(optimizer: str) -> None:
+    """PR #3793: no graph break where nothing is applied, and every bit stays; the other gates are in test_dynamo."""
+    container = seq(*(case(p=0.0) for case in SAME_SHAPE if case.name in STILL))
+    image = picture(3) * 3 - 1
+    compiled = torch.compile(container, fullgraph=True, backend=optimizer)
+    assert torch.equal(compiled(image), image)
+    assert graphs() == 1
+
+
+def test_compiled_pipeline_repeats_under_a_seed(optimizer: str) -> None:
+    """#453, #491, #2342: the same seed gives the same bits, eager and compiled."""
+    ops = [K.RandomResizedCrop((12, 14)), K.RandomHorizontalFlip(), K.ColorJitter(0.2, 0.2, 0.2, 0.1, p=0.5)]
+    pipeline = seq(*ops, K.RandomGaussianNoise(p=0.5))
+    for call in (pipeline, torch.compile(pipeline, fullgraph=True, backend=optimizer)):
+        first, second, third = (call_seeded(call, picture(8), seed=seed) for seed in (3, 3, 4))
+        assert torch.equal(first, second) and not torch.equal(first, third)
+
+
+@pytest.mark.parametrize("size", [(24, 31), (17, 23), (1, 40)])
+def test_compiled_perspective(size: tuple[int, int], optimizer: str) -> None:
+    """#3913: compiled as eager, at any size."""
+    op, image = K.RandomPerspective(p=0.5), picture(4, size=size)
+    compiled = torch.compile(op, fullgraph=True, backend=optimizer)
+    for seed in range(3):
+        output = call_seeded(compiled, image, seed=seed)
+        assert_close(output, op(image, params=op._params), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("op", [K.Resize(12, p=0.5), K.CenterCrop(12, p=0.5), K.RandomResizedCrop(12, p=0.5)], ids=repr)
+def test_compiled_ops_of_one_length(op: nn.Module, optimizer: str) -> None:
+    """#4452, #4658: a size of one number and a random gate compile once, and windows may move."""
+    compiled, image = torch.compile(op, fullgraph=True, backend=optimizer), picture(4)
+    for seed in range(12):
+        output = call_seeded(compiled, image, seed=seed)
+        assert_close(output, op(image, params=op._params), atol=1e-5, rtol=1e-4)
+    assert graphs() == 1
+
+
+def test_sizes_of_a_list(optimizer: str) -> None:
+    """#2506: a size that is drawn for each batch from a list costs a graph for each that is in it."""
+    ops = [K.RandomResizedCrop(size) for size in (8, 12)]
+    compiled = [torch.compile(op, fullgraph=True, backend=optimizer) for op in ops]
+    for i in torch.randint(2, (20,)).tolist():
+        assert compiled[i](picture(2)).shape[-2:] == ops[i].size
+    assert graphs() == 2
+
+
+# ---------------------------------------------------------------------------------------------------------------- cost
+
+
+@each
+def test_work_is_not_done_row_by_row(case: Case) -> None:
+    """#2175: a batch of any size takes as many operations as a small one."""
+    counts = []
+    for b in (3, 17):
+        op, image = case(p=0.5), picture(b, size=SIZE)
+        with Log() as log:
+            op(image)
+        counts.append(log.calls)
+    assert counts[0] == counts[1]
+
+
+def test_a_crop_is_one_gather() -> None:
+    """#2175, #4531: of all that a crop computes, one operation is of the image's size."""
+    image = picture(64, size=(84, 84))
+    op = K.RandomCrop(64, padding=4)
+    with Log(large=64 * 3 * 64) as log:
+        op(image)
+    assert +log.large == {"augment.permute.default": 1}
+
+
+def test_erasing_makes_no_second_image() -> None:
+    """PR #3828: of float images, only the output and masks of a quarter of a channel's size are made."""
+    image = picture(16, size=(64, 64))
+    with Log(large=image.numel()) as log:
+        K.RandomErasing(p=1.0)(image)
+    assert sum((+log.large).values()) == 1
