@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 import test_contract
 import test_dynamo
+import test_field_devices
 import torch
 from helpers import assert_params_close, call_seeded, graphs, picture
 from policies import SPACES, fixed
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
@@ -115,6 +117,21 @@ def test_compiled_with_labels(case: Case, dtype: torch.dtype, optimizer: str) ->
         for got, want in zip(outputs, expected, strict=True):
             assert_close(got.double(), want.double(), atol=1 if got.dtype == torch.uint8 else 1e-4, rtol=1e-4)
     assert graphs() == once
+
+
+@each()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+def test_on_a_pretended_gpu(case: Case, dtype: torch.dtype) -> None:
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    container = K.AugmentationSequential(case(p=0.5), data_keys=KEYS)
+    with mode:
+        try:
+            values = [v.cuda() for v in sample(dtype=dtype)]
+        except RuntimeError:
+            pytest.skip("this build of PyTorch asks the driver even for a GPU that is pretended")
+        with test_field_devices.Log() as log:
+            outputs = container(*values)
+    assert all(v.is_cuda for v in outputs) and not +log.copied
 
 
 def test_opened_in_a_list_of_names() -> None:

@@ -43,6 +43,7 @@ def matrices(
 
     A shear keeps the corner of the top left pixel, where the edges of the image meet.
     """
+    magnitude = magnitude.to(torch.promote_types(magnitude.dtype, torch.float32))
     shear_x, shear_y, shift_x, shift_y, degrees = (
         torch.where(operation == NUMBER[name], magnitude, 0).flatten() for name in GEOMETRIC
     )

@@ -289,16 +289,16 @@ class AutoAugment(Policy):
         super().__init__(steps, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
         self.magnitudes = Magnitudes(list(table.AUTO.items()), table.AUTO_BINS)
         names = list(table.AUTO)
-        whole_length = [[*steps_, *[("identity", 0.0, None)] * (steps - len(steps_))] for steps_ in sub_policies]
-        self.entries = torch.tensor([[names.index(name) for name, _, _ in row] for row in whole_length])  # (S, n)
-        self.chances = torch.tensor([[p for _, p, _ in row] for row in whole_length])
-        self.levels = torch.tensor([[level or 0 for _, _, level in row] for row in whole_length])
+        blank = [("identity", 0.0, None)] * steps
+        padded = [[*found, *blank[len(found) :]] for found in sub_policies]
+        rows = [[(names.index(name), chance, level or 0) for name, chance, level in row] for row in padded]
+        self.sub_policies = table.Kept(torch.tensor(rows, dtype=torch.float64))  # (S, n, 3)
         self.columns = 1 + 2 * steps
 
     def sample(self, draw: Draw) -> Params:
         u, chance, sign = draw.u.split([1, self.steps, self.steps], 1)
-        row = whole_numbers(u[:, 0], 0, len(self.entries) - 1).long()
-        entry, p, level = (data.to(draw.device)[row] for data in (self.entries, self.chances, self.levels))
-        operation, magnitude = self.magnitudes(entry, level, sign, (draw.shape[-2], draw.shape[-1]))
+        row = whole_numbers(u[:, 0], 0, len(self.sub_policies) - 1).long()
+        entry, p, level = self.sub_policies.on(draw.device)[row].unbind(-1)
+        operation, magnitude = self.magnitudes(entry.long(), level.long(), sign, (draw.shape[-2], draw.shape[-1]))
         applied = chance < p
         return {"operation": torch.where(applied, operation, 0), "magnitude": torch.where(applied, magnitude, 0.0)}

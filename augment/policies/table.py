@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..arguments import number
 from ..functional.policy import COLOURS, OPERATIONS
+from ..opaque import constant
 
 PIXELS, WIDTH, HEIGHT = "", "width", "height"
 
@@ -156,6 +157,22 @@ SUB_POLICIES = {
 }
 
 
+class Kept:
+    """Fixed numbers that a call reads on any device."""
+
+    def __init__(self, numbers: Tensor) -> None:
+        self.numbers, self.values = numbers, numbers.flatten().tolist()
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def on(self, device: torch.device) -> Tensor:
+        """Give them on a device."""
+        if device.type == "cpu":
+            return self.numbers
+        return constant(self.values, self.numbers.dtype, device).view(self.numbers.shape)
+
+
 class Magnitudes:
     """The magnitudes of a table of entries for numbered bins.
 
@@ -170,9 +187,9 @@ class Magnitudes:
         for name, entry in entries:
             units = [float(entry.unit == unit) for unit in (PIXELS, WIDTH, HEIGHT)]
             rows.append([float(OPERATIONS.index(name)), entry.low, entry.high, float(entry.signed), *units])
-        self.rows = torch.tensor(rows, dtype=torch.float64)  # a share of a width in float32 may be a pixel off
+        self.rows = Kept(torch.tensor(rows, dtype=torch.float64))  # a share of a width in float32 may be a pixel off
         # where the size does not matter, the last digit is torchvision's, and so are the pixels that are cut off
-        self.levels = torch.stack([torch.linspace(entry.low, entry.high, bins) for _, entry in entries])
+        self.levels = Kept(torch.stack([torch.linspace(entry.low, entry.high, bins) for _, entry in entries]))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -186,12 +203,12 @@ class Magnitudes:
             sign: uniforms, below 1/2 for a negative magnitude.
             size: (H, W) of the images.
         """
-        operation, low, high, signed, one, width, height = self.rows.to(entry.device)[entry].unbind(-1)
+        operation, low, high, signed, one, width, height = self.rows.on(entry.device)[entry].unbind(-1)
         scale = one + width * size[1] + height * size[0]
         low, high = (low * scale).float(), (high * scale).float()
         step = (high - low) / (self.bins - 1)
         magnitude = torch.where(level < self.bins // 2, low + step * level, high - step * (self.bins - 1 - level))
-        magnitude = torch.where(one > 0, self.levels.to(entry.device)[entry, level], magnitude)
+        magnitude = torch.where(one > 0, self.levels.on(entry.device)[entry, level], magnitude)
         magnitude = torch.where(operation == OPERATIONS.index("posterize"), magnitude.round(), magnitude)
         shifts = (operation == OPERATIONS.index("translate_x")) | (operation == OPERATIONS.index("translate_y"))
         magnitude = torch.where(shifts, magnitude.trunc(), magnitude)
