@@ -185,6 +185,24 @@ def test_our_better_dtype_meets_the_loop_on_bytes() -> None:
     assert (found.peer, found.value) == ("albumentations uint8", 0.5)
 
 
+def test_overview_counts_rows() -> None:
+    byte = {"regime": {"dtype": "uint8"}}
+    rows = [row("augment", [2.0] * 3), row("kornia", [16.0] * 3), row("augment", [2.0] * 3, label="Other")]
+    rows += [row("kornia", [1.0] * 3, label="Other"), row("albumentations", [2.0] * 3, **byte)]
+    lines = report.overview(data(*rows)).splitlines()
+    assert lines[0] == "| regime | kornia | albumentations |"
+    assert lines[2:] == [
+        "| 2 x 3 x 4 x 4 float32 | 2.00x (1, 0, 1) |  |",
+        "| 2 x 3 x 4 x 4, better of float32 and uint8 |  | 1.00x (0, 1, 0) |",
+    ]
+
+
+def test_readme_shows_the_committed_figures() -> None:
+    root = Path(__file__).parents[1]
+    found = results.read(root / "benchmarks" / "results" / "cpu.json")
+    assert report.overview(found) in (root / "README.md").read_text()
+
+
 def test_tables_show_failures_and_costs() -> None:
     compiled = {"cold_s": 1.25, "graphs": 2, "recompiles": 1, "broken": "Unsupported: x"}
     rows = [row("floor", [0.5] * 3), row("augment", [2.0] * 3, peak_bytes=2 * 2 * 3 * 4 * 4 * 4)]

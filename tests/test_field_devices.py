@@ -146,6 +146,14 @@ def test_compiled_ops_of_one_length(op: nn.Module, optimizer: str) -> None:
     assert graphs() == 1
 
 
+@pytest.mark.parametrize("name", ["ColorJiggle[order]", "ColorJitter[order]", "RandomHue", "RandomSaturation"])
+def test_compiled_on_one_channel(name: str, optimizer: str) -> None:
+    """#1028, PR #3793: colour ops pass gray images by without a graph break, too."""
+    (op,) = (case(p=0.5) for case in CASES if case.name == name)
+    compiled, image = torch.compile(op, fullgraph=True, backend=optimizer), picture(4, 1)
+    assert_close(call_seeded(compiled, image), call_seeded(op, image), atol=1e-5, rtol=1e-4)
+
+
 def test_sizes_of_a_list(optimizer: str) -> None:
     """#2506: a size that is drawn for each batch from a list costs a graph for each that is in it."""
     ops = [K.RandomResizedCrop(size) for size in (8, 12)]

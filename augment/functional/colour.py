@@ -54,12 +54,12 @@ def luma(planes: Planes) -> Tensor:
 def scale_brightness(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
     """Cut to [0, 1], multiply, and cut again, at once: the product of what was above 1 is above the factor."""
     top = factor.clamp(max=1) if isinstance(factor, Tensor) else min(factor, 1.0)
-    return [cut(torch.mul(p, factor, out=o), top, out=o) for p, o in zip(planes, outs, strict=False)]
+    return [cut(torch.mul(p, factor, out=o), top, out=o) for p, o in zip(planes, outs[: len(planes)], strict=True)]
 
 
 def add_brightness(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
     """Add the factor less one, and cut to [0, 1]."""
-    return [cut(torch.add(p, factor - 1, out=o), out=o) for p, o in zip(planes, outs, strict=False)]
+    return [cut(torch.add(p, factor - 1, out=o), out=o) for p, o in zip(planes, outs[: len(planes)], strict=True)]
 
 
 def blend_contrast(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
@@ -76,7 +76,7 @@ def blend_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs 
 
 
 def _blend(planes: Planes, offset: Tensor, factor: Factor, cut: Cut, outs: Outs) -> list[Tensor]:
-    return [cut(plus(offset, p, factor, out=o), out=o) for p, o in zip(planes, outs, strict=False)]
+    return [cut(plus(offset, p, factor, out=o), out=o) for p, o in zip(planes, outs[: len(planes)], strict=True)]
 
 
 def scale_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
@@ -93,7 +93,7 @@ def scale_saturation(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs 
     del chroma
     reach = furthest.minimum(factor) if isinstance(factor, Tensor) else furthest.clamp_(max=factor)
     del furthest
-    return [torch.addcmul(value, p - value, reach, out=o) for p, o in zip(planes, outs, strict=False)]
+    return [torch.addcmul(value, p - value, reach, out=o) for p, o in zip(planes, outs[: len(planes)], strict=True)]
 
 
 def rotate_hue(planes: Planes, turns: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:
@@ -174,7 +174,7 @@ def jitter(
     chosen = lean_cut if lean else cut
     steps = [(STEPS[kind][i], factors[i]) for i in order if isinstance(factors[i], Tensor) or factors[i] != NEUTRAL[i]]
     if not steps or steps[0][0] is not scale_brightness:  # which cuts what it gets
-        planes = [chosen(p, out=o) for p, o in zip(planes, outs, strict=False)]
+        planes = [chosen(p, out=o) for p, o in zip(planes, outs[: len(planes)], strict=True)]
     held = [planes]
     del planes  # so that a step, which alone has them, can let go of its planes
     for step, factor in steps:

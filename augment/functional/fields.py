@@ -123,7 +123,7 @@ def between_lines(
     slopes = (there.diff(dim=-1) / here.diff(dim=-1)).unsqueeze(-1).unbind(-2)
     lines = here.unsqueeze(-1).unbind(-2)
     mapped = there[..., :1] + slopes[0] * (at - lines[0])
-    for line, slope, before in zip(lines[1:], slopes[1:], slopes, strict=False):
+    for line, slope, before in zip(lines[1:-1], slopes[1:], slopes[:-1], strict=True):
         mapped = mapped + (slope - before) * (at - line).relu()
     return mapped
 

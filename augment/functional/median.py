@@ -61,8 +61,8 @@ class Network:
         if len(a) == len(b) == 1:
             return self.both(a[0], b[0])
         evens, odds = self.merge(a[::2], b[::2]), self.merge(a[1::2], b[1::2])
-        merged = [evens[0]]
-        for one, other in zip(odds, evens[1:], strict=False):
+        merged, pairs = [evens[0]], min(len(odds), len(evens) - 1)
+        for one, other in zip(odds[:pairs], evens[1 : pairs + 1], strict=True):
             merged += self.both(one, other)
         return merged + (odds[-1:] if len(odds) == len(evens) else evens[len(odds) + 1 :])
 

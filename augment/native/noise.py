@@ -88,7 +88,18 @@ def _salt_row(
     white = 255 if image.dtype == torch.uint8 else 1
     if out is None:
         return image.masked_fill(own[0], white).masked_fill(own[1], 0)
-    return out.copy_(image).masked_fill_(own[0], white).masked_fill_(own[1], 0)
+    out.copy_(image)
+    for mask, value in zip(own, (white, 0), strict=True):
+        _set_few(out, mask, value)
+    return out
+
+
+def _set_few(image: Tensor, mask: Tensor, value: float) -> None:
+    """Set the pixels of a mask (C, H, W), which are found once where the channels share it: most pixels are not."""
+    if mask.stride(0) == 0:
+        image.view(image.shape[0], -1).index_fill_(1, mask[0].flatten().nonzero().flatten(), value)
+    else:
+        image.masked_fill_(mask, value)
 
 
 _salt = rowwise("salt_and_pepper", "Tensor salt, Tensor pepper", _salt_row, _first_is_zero, raw=True, read=_rows_of)
@@ -110,7 +121,7 @@ def salt_and_pepper(
 
 def _salt_masks(noise: Tensor, salt: Tensor, pepper: Tensor) -> tuple[Tensor, Tensor]:
     white = noise >= salt.view(-1, 1, 1, 1)
-    return white, (noise >= pepper.view(-1, 1, 1, 1)) & ~white
+    return white, (noise >= pepper.view(-1, 1, 1, 1)).bitwise_and_(~white)
 
 
 salt_masks = define(

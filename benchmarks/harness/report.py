@@ -14,6 +14,7 @@ PEERS = ("kornia", "torchvision batch", "torchvision loop", "albumentations", "o
 NOISY = 0.25  # relative spread between the rounds, beyond which a ratio is marked
 EVEN = 0.05  # a ratio this close to 1 is neither won nor lost
 WORST = 10
+COUNTS = "Geometric mean of the peer's time over ours, and how many rows are won, even and lost."
 
 
 class Ratio(NamedTuple):
@@ -116,6 +117,31 @@ def summary(data: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def overview(data: Mapping[str, Any]) -> str:
+    """Give the table of the summary's figures: a line a regime, a column a peer."""
+    every = ratios(data["rows"])
+    regimes = dict.fromkeys(r.regime for r in every)
+    every += on_its_ground(data["rows"]) if data["kind"] == "ops" else []
+    grounds = {r.regime for r in every} - set(regimes)
+    peers = [peer for peer in PEERS if any(r.peer == peer for r in every)]
+    lines = []
+    for regime in [*regimes, *sorted(grounds)]:
+        cells = [regime.partition(" on ")[0] + ", better of float32 and uint8" * (regime in grounds)]
+        for peer in peers:
+            shown = f"{peer} uint8" if regime in grounds else peer
+            cells.append(score([r.value for r in every if (r.regime, r.peer) == (regime, shown)]))
+        lines.append(cells)
+    return markdown(["regime", *peers], lines)
+
+
+def score(values: list[float]) -> str:
+    """Give the geometric mean and how many ratios are won, even and lost."""
+    if not values:
+        return ""
+    won, lost = sum(v > 1 + EVEN for v in values), sum(v < 1 - EVEN for v in values)
+    return f"{geometric_mean(values):.2f}x ({won}, {len(values) - won - lost}, {lost})"
+
+
 def verdict(peer: str, found: list[Ratio]) -> list[str]:
     """Give the line about a peer, its losses named."""
     if not found:
@@ -131,7 +157,7 @@ def verdict(peer: str, found: list[Ratio]) -> list[str]:
 
 def tables(data: Mapping[str, Any]) -> str:
     """Give everything as Markdown: where it was measured, the summary, and the tables of each regime."""
-    parts = [heading(data), "## Summary", summary(data)]
+    parts = [heading(data), "## Summary", COUNTS, overview(data), summary(data)]
     for regime, by_label in grouped(data["rows"]).items():
         parts += [f"## {regime}", "Milliseconds a batch, median (quartiles); `~`: the rounds disagree about a ratio."]
         parts += [

@@ -13,7 +13,7 @@ class Plan(NamedTuple):
     """How long to measure."""
 
     rounds: int = 7
-    seconds: float = 0.08
+    seconds: float = 0.04
     threads: int = 1
 
 
