@@ -25,7 +25,7 @@ THREADS = threads.pin(sys.argv)  # before the libraries below load
 
 from harness import backends, command, compare, results  # noqa: E402
 from harness.backends import Images, Regime  # noqa: E402
-from harness.recipes import Recipe, recipes  # noqa: E402
+from harness.recipes import Recipe, always, recipes  # noqa: E402
 from harness.run import group, plan  # noqa: E402
 
 import augment.testing  # noqa: E402
@@ -37,7 +37,7 @@ QUICK = [(8, "float32")]
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line; what it names has to exist."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.Parser(__doc__)
     command.options(parser, "last.json")
     command.listed(parser, "ops", list(augment.testing.ops()), None)
     command.listed(parser, "dtype", DTYPES, None)
@@ -65,6 +65,7 @@ def rows(recipe: Recipe, regime: Regime, args: argparse.Namespace, tell: Callabl
     """Measure a recipe in a regime with every library."""
     images = images_of(regime)
     described = backends.described(regime, images)
+    recipe = always(recipe) if regime.batch == 1 else recipe
     found = backends.backends(recipe, images, command.modes(args))
     return group(recipe.label, described, found, plan(args.quick, args.threads), tell)
 

@@ -30,7 +30,7 @@ LIBRARIES = ("augment", "kornia", "torchvision", "albumentations")
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     """Read the command line; what it names has to exist."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.Parser(__doc__)
     command.options(parser, "last_pipelines.json", LIBRARIES)
     command.listed(parser, "pipelines", list(pipelines(256)), None)
     args = parser.parse_args(argv)

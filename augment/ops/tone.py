@@ -73,9 +73,9 @@ class RandomSolarize(Intensity):
             "additions": Range(additions, "additions", 0.0, (-0.5, 0.5)),
         }
 
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        threshold, addition = (params[name].view(-1, 1, 1) for name in ("thresholds", "additions"))
-        return [tone.solarize(plane, threshold, addition) for plane in planes]
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        threshold, addition = (params[name].view(-1, 1, 1, 1) for name in ("thresholds", "additions"))
+        return tone.solarize(input, threshold, addition)
 
 
 class RandomPosterize(Intensity):

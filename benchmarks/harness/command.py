@@ -6,18 +6,30 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from tqdm import tqdm
 
 from . import compare, measure, plot, report, results
-from .backends import LIBRARIES, MODES, missing
+from .backends import LIBRARIES, MODES, TRACED, missing
 
 HERE = Path(__file__).parents[1]
 Rows = list[dict[str, Any]]
 Work = list[tuple[str, str, Callable[[Callable[[str], None]], Rows]]]
 """Recipe, regime, and how to measure it: a function of a function that is told what is at work."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and whose options are written out, as `threads.pin` reads them too."""
+
+    def __init__(self, description: str | None) -> None:
+        super().__init__(
+            description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n")
 
 
 def options(parser: argparse.ArgumentParser, default: str, libraries: Sequence[str] = LIBRARIES) -> None:
@@ -57,7 +69,7 @@ def numbers(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isdigit() and int(word) > 0 for word in words):
         raise argparse.ArgumentTypeError(f"expected numbers of images above 0, got {text}")
-    return [int(word) for word in words]
+    return list(dict.fromkeys(map(int, words)))
 
 
 def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
@@ -74,14 +86,19 @@ def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
         path = getattr(args, name)
         if path and not args.compare and (problem := results.writable(path)):
             parser.error(f"argument --{name}: {problem}")
-    if args.plot and args.plot.exists() and not args.plot.is_dir():
-        parser.error(f"argument --plot: expected a folder, got the file {args.plot}")
+    if args.markdown and args.markdown.resolve() == args.json.resolve():
+        parser.error(f"argument --markdown: expected another file than that of --json, got {args.markdown}")
+    if args.plot and (problem := results.creatable(args.plot)):
+        parser.error(f"argument --plot: {problem}")
 
 
 def modes(args: argparse.Namespace) -> dict[str, list[str]]:
-    """Give the modes of each library; a quick run leaves out kornia's compiling, which takes longer than the rest."""
+    """Give the modes of each library: eager for those that cannot be compiled, whatever is asked for.
+
+    A quick run leaves out kornia's compiling, which takes longer than the rest.
+    """
     asked = args.mode or ["eager", "compiled"]
-    found = dict.fromkeys(args.libraries, asked)
+    found = {library: asked if library in TRACED else ["eager"] for library in args.libraries}
     return {**found, "kornia": ["eager"]} if args.quick and not args.mode and "kornia" in found else found
 
 
@@ -100,7 +117,8 @@ def run(store: results.Results, args: argparse.Namespace, work: Work) -> bool:
         store.resume()
     done = store.groups()
     work = [item for item in work if item[:2] not in done]
-    store.write()
+    if not store.path.exists():
+        store.write()  # what is there stays until there is a row in its place
     # a shell's background job ignores the first of them, and the second would end without a word
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, signal.default_int_handler)

@@ -49,8 +49,22 @@ def verdict(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, machin
     return change, "faster" if change < 1 / (1 + band) else "same"
 
 
+def comparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Require that two results measured the same kind of thing, on the same processor and with as many threads."""
+    for what, one, other in (
+        ("kind", before["kind"], after["kind"]),
+        ("cpu", before["environment"]["cpu"], after["environment"]["cpu"]),
+        ("threads", before["flags"]["threads"], after["flags"]["threads"]),
+    ):
+        if one != other:
+            raise ValueError(f"--compare: expected two files with the same {what}, got {one} and {other}")
+    if not any(key[1] == "augment" for key in keyed(before).keys() & keyed(after).keys()):
+        raise ValueError("--compare: expected rows of augment that both files have, got none")
+
+
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, int]:
     """Give the table of our rows and the number of regressions."""
+    comparable(before, after)
     old, new, machine = keyed(before), keyed(after), drift(before, after)
     lines, regressions, changes = [], 0, []
     for key in dict.fromkeys([*old, *new]):

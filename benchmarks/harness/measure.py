@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import signal
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ import torch
 from torch.utils.benchmark import Timer
 
 DRAWS = 20  # calls after the first compiled ones, over which recompiles are counted
+LIMIT = 60.0  # seconds of a compilation, warm-up and draws included
 WAIT = 15.0  # seconds of them at most
 WARM = 2  # calls before anything is timed
 WEIGHED = 4  # calls over which the peak of memory is taken, as a draw may ask for nothing
@@ -117,6 +119,32 @@ def empty_cache() -> Iterator[None]:
 
     with utils.fresh_cache() if hasattr(utils, "fresh_cache") else utils.fresh_inductor_cache():
         yield
+
+
+class Late(BaseException):
+    """What ends a compilation from outside; no library takes it for an error of its own."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise RuntimeError where what is inside takes longer; it is asked again and again until it stops."""
+
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    except Late:
+        raise RuntimeError(f"compiling took longer than {seconds:g} seconds, and was stopped") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def wake_compiler() -> None:

@@ -210,7 +210,7 @@ def backends(name: str, side: int, loaded: Loaded, modes: Mapping[str, list[str]
     """Give every library's way through a pipeline; a failure is a backend with its message."""
     target, steps = pipelines(side)[name]
     told = {"pixels": ", ".join(step.op for step in steps), "dtype": "uint8 in, float32 out"}
-    floor = {"pixels": "stacking, conversion and normalisation alone", "layout": "list of HWC"}
+    floor = {"pixels": "stacking and conversion to floats in 0..1 alone", "layout": "list of HWC"}
     yield Backend("floor", "eager", floor, lambda: Batched(torch.nn.Identity())(*stack(loaded, "", device)))
     for library, named in modes.items():
         for mode in named if library in ("augment", "kornia") else ["eager"] * ("eager" in named):

@@ -5,7 +5,7 @@ the lines of the other libraries are in `peers.py`. Names in brackets are furthe
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -34,6 +34,11 @@ class Recipe:
         """The arguments with nothing left to chance."""
         sure = {"p": 1.0} if "p" in self.arguments else {}
         return {**self.arguments, **sure, **self.fixed}
+
+
+def always(recipe: Recipe) -> Recipe:
+    """Give the recipe of a batch of one image, which is always changed: a median would be that of either outcome."""
+    return replace(recipe, arguments={**recipe.arguments, **({"p": 1.0} if "p" in recipe.arguments else {})})
 
 
 def span(low: float, high: float) -> torch.Tensor:

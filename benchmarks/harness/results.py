@@ -19,14 +19,16 @@ from . import threads
 VERSION = 1
 PACKAGES = ("torch", "torchvision", "kornia", "albumentations", "opencv-python-headless", "numpy", "augment")
 ROOT = Path(__file__).parents[2]
+MEASURED = ("augment", "benchmarks", ":(exclude)benchmarks/results", ":(exclude)*.md")  # what figures depend on
 
 _NUMBER = {"type": "number", "minimum": 0}
+_TOOK = {"type": "number", "exclusiveMinimum": 0}
 _TIME = {
     "type": "object",
     "required": ["median_ms", "q1_ms", "q3_ms", "rounds", "repeats"],
     "properties": {
-        **dict.fromkeys(("median_ms", "q1_ms", "q3_ms"), _NUMBER),
-        "rounds": {"type": "array", "items": _NUMBER, "minItems": 1},
+        **dict.fromkeys(("median_ms", "q1_ms", "q3_ms"), _TOOK),
+        "rounds": {"type": "array", "items": _TOOK, "minItems": 1},
         "repeats": {"type": "integer", "minimum": 1},
     },
 }
@@ -67,6 +69,14 @@ _ROW = {
     ],
     "additionalProperties": False,
 }
+_ENVIRONMENT = {
+    "type": "object",
+    "required": ["date", "commit", "cpu", "cores", "capability", "gpu", "python", "packages", "threads"],
+    "properties": {
+        **dict.fromkeys(("date", "commit", "cpu", "capability", "python"), {"type": "string"}),
+        **dict.fromkeys(("packages", "threads"), {"type": "object"}),
+    },
+}
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -75,8 +85,8 @@ SCHEMA = {
         "version": {"const": VERSION},
         "kind": {"enum": ["ops", "pipelines"]},
         "command": {"type": "string"},
-        "environment": {"type": "object", "required": ["date", "commit", "cpu", "packages", "threads", "python"]},
-        "flags": {"type": "object"},
+        "environment": _ENVIRONMENT,
+        "flags": {"type": "object", "required": ["size", "threads", "regimes"]},
         "skipped": {"type": "object", "additionalProperties": {"type": "string"}},
         "finished": {"type": "boolean"},
         "seconds": _NUMBER,
@@ -120,7 +130,7 @@ def git(*words: str) -> str | None:
 
 def commit() -> str:
     """Give the commit of this checkout, with a mark where files differ from it."""
-    head, changed = git("rev-parse", "--short=12", "HEAD"), git("status", "--porcelain", "--", "augment")
+    head, changed = git("rev-parse", "--short=12", "HEAD"), git("status", "--porcelain", "--", *MEASURED)
     if head is None or changed is None:
         return "unknown"
     return head + ("+changes" if changed else "")
@@ -204,6 +214,7 @@ def dump(data: dict[str, Any]) -> str:
 
 def write(path: Path, text: str) -> None:
     """Replace a file at once."""
+    path = path.resolve()  # a link goes on leading to the file
     beside = path.with_name(path.name + ".part")
     try:
         beside.write_text(text + "\n")
@@ -214,8 +225,9 @@ def write(path: Path, text: str) -> None:
 
 def writable(path: Path) -> str | None:
     """Say why a file cannot be written, before anything runs."""
-    if path.is_dir():
-        return f"{path} is a folder"
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        return f"expected a file, got {path}, which is {'a folder' if path.is_dir() else 'a device or a pipe'}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".part")
@@ -226,10 +238,23 @@ def writable(path: Path) -> str | None:
     return None
 
 
+def creatable(folder: Path) -> str | None:
+    """Say why there can be no pictures in a folder, before anything runs."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"expected a folder, {folder} cannot be made one: {error.strerror}"
+    return None if os.access(folder, os.W_OK) else f"{folder} cannot be written"
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no figure")
+
+
 def read(path: Path) -> dict[str, Any]:
     """Read a results file and hold it to the schema; raise ValueError that says what is wrong."""
     try:
-        data = json.loads(path.read_text())
+        data = json.loads(path.read_text(), parse_constant=_no_number)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:

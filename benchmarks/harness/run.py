@@ -68,7 +68,8 @@ def _ready(backend: Backend, device: str) -> dict[str, Any]:
         return facts
     try:
         if backend.compiles is not None and backend.around is not None:
-            backend.call, facts["compile"] = measure.compilation(backend.compiles, backend.around, backend.mode)
+            with measure.limited(measure.LIMIT):
+                backend.call, facts["compile"] = measure.compilation(backend.compiles, backend.around, backend.mode)
             measure.settled(facts["compile"])
         assert backend.call is not None
         measure.warm(backend.call)
