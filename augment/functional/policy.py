@@ -94,69 +94,68 @@ FLOATING: dict[str, Callable[[Tensor, Magnitude], Tensor]] = {
 # ----------------------------------------------------------------------------------------------------- bytes of one row
 
 
-def _bytes(levels: Tensor) -> Tensor:
-    return levels.round_().clamp_(0, tone.LEVELS - 1).short().to(torch.uint8)
+def _write(levels: Tensor, out: Tensor) -> None:
+    out.copy_(levels.round_().clamp_(0, tone.LEVELS - 1).short())
 
 
-def _brightness_bytes(image: Tensor, magnitude: float) -> Tensor:
-    return _bytes(load(image).mul_(1 + magnitude))
+def _brightness_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
+    _write(load(image).mul_(1 + magnitude), out)
 
 
-def _color_bytes(image: Tensor, magnitude: float) -> Tensor:
-    if len(image) == 1:
-        return image
+def _color_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
     work = load(image)
-    offset = colour.luma(work.unbind()) * -magnitude
-    return _bytes(work.mul_(1 + magnitude).add_(offset))
+    if len(work) > 1:
+        offset = colour.luma(work.unbind()) * -magnitude
+        work.mul_(1 + magnitude).add_(offset)
+    _write(work, out)
 
 
-def _contrast_bytes(image: Tensor, magnitude: float) -> Tensor:
+def _contrast_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
     work = load(image)
     offset = colour.luma(work.mean((1, 2)).unbind()) * -magnitude
-    return _bytes(work.mul_(1 + magnitude).add_(offset))
+    _write(work.mul_(1 + magnitude).add_(offset), out)
 
 
-def _sharpness_bytes(image: Tensor, magnitude: float) -> Tensor:
+def _sharpness_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
     """Do what ``filters.sharpen`` does, with sums that int16 holds."""
+    out.copy_(image)
     if min(image.shape[-2:]) < 3:
-        return image
+        return
     work = image.short()
     inner = work[:, 1:-1, 1:-1]
     around = filters.window_sum(filters.window_sum(work, 3, -2), 3, -1).add_(inner * 4)
-    output = image.clone()
-    output[:, 1:-1, 1:-1] = _bytes(load(inner).mul_(1 + magnitude).add_(load(around).mul_(-magnitude / 13)))
-    return output
+    _write(load(inner).mul_(1 + magnitude).add_(load(around).mul_(-magnitude / 13)), out[:, 1:-1, 1:-1])
 
 
-def _solarize_bytes(image: Tensor, threshold: float) -> Tensor:
+def _solarize_bytes(image: Tensor, threshold: float, out: Tensor) -> None:
     """Flip all bits of the levels from the threshold on; comparisons of bytes are not vectorised."""
     first = math.ceil(torch.tensor(threshold * (tone.LEVELS - 1), dtype=torch.float32).item())
-    if not 0 < first < tone.LEVELS:
-        return ~image if first <= 0 else image
-    return (image.clamp(first - 1, first) - (first - 1)).neg_().bitwise_xor_(image)
+    if first <= 0:
+        torch.bitwise_not(image, out=out)
+    elif first >= tone.LEVELS:
+        out.copy_(image)
+    else:
+        torch.clamp(image, first - 1, first, out=out).sub_(first - 1).neg_().bitwise_xor_(image)
 
 
-def _solarize_add_bytes(image: Tensor, addition: float) -> Tensor:
+def _solarize_add_bytes(image: Tensor, addition: float, out: Tensor) -> None:
     ramp = torch.arange(tone.LEVELS, device=image.device) / (tone.LEVELS - 1)
-    output = torch.empty_like(image, memory_format=torch.contiguous_format)
-    return tone.look_up(image, _solarize_add(ramp, addition) * (tone.LEVELS - 1), output)
+    tone.look_up(image, _solarize_add(ramp, addition) * (tone.LEVELS - 1), out)
 
 
-# (C, H, W) bytes and a magnitude to bytes
-BYTES: dict[str, Callable[[Tensor, Any], Tensor]] = {
+# (C, H, W) bytes, a magnitude, and (C, H, W) where to write bytes
+BYTES: dict[str, Callable[[Tensor, Any, Tensor], Any]] = {
     "brightness": _brightness_bytes,
     "color": _color_bytes,
     "contrast": _contrast_bytes,
     "sharpness": _sharpness_bytes,
-    "posterize": lambda image, bits: image & (tone.LEVELS - 2 ** (8 - round(bits))),
+    "posterize": lambda image, bits, out: torch.bitwise_and(image, tone.LEVELS - 2 ** (8 - round(bits)), out=out),
     "solarize": _solarize_bytes,
     "solarize_add": _solarize_add_bytes,
-    "auto_contrast": lambda image, _: tone.stretch_levels(
-        image, torch.empty_like(image, memory_format=torch.contiguous_format)
-    ),
-    "invert": lambda image, _: ~image,
+    "auto_contrast": lambda image, _, out: tone.stretch_levels(image, out),
+    "equalize": lambda image, _, out: tone.equalize_row(image, out),
+    "invert": lambda image, _, out: torch.bitwise_not(image, out=out),
 }
-
 
 NOWHERE = torch.empty(0)
 
@@ -181,24 +180,27 @@ def apply_row(
     step: Step,
     mode: int,
     fill: Sequence[float],  # in the image's own units
+    out: Tensor | None = None,  # where bytes may be written
 ) -> Tensor:  # (C, H, W)
     """Apply an operation to one image."""
     if step.name == "identity" or (step.magnitude == 0 and step.name in COLOURS):
         return image
     if step.name in GEOMETRIC:
-        return _move_row(image, step, mode, fill)
-    if step.name == "equalize":
-        return tone.equalize_row(image.detach())
-    return (BYTES if image.dtype == torch.uint8 else FLOATING)[step.name](image, step.magnitude)
+        return _move_row(image, step, mode, fill, out)
+    if image.dtype == torch.uint8:
+        out = torch.empty_like(image, memory_format=torch.contiguous_format) if out is None else out
+        BYTES[step.name](image, step.magnitude, out)
+        return out
+    return tone.equalize_row(image.detach()) if step.name == "equalize" else FLOATING[step.name](image, step.magnitude)
 
 
-def _move_row(image: Tensor, step: Step, mode: int, fill: Sequence[float]) -> Tensor:
+def _move_row(image: Tensor, step: Step, mode: int, fill: Sequence[float], out: Tensor | None) -> Tensor:
     height, width = image.shape[-2:]
     if step.name.startswith("translate") and step.magnitude == round(step.magnitude):  # whole pixels
         x, y = (-step.magnitude, 0.0) if step.name == "translate_x" else (0.0, -step.magnitude)
         return resample.shifted(image, x, y, height, width, resample.PADDINGS["zeros"], fill)
     if mode == resample.MODES["nearest"]:
-        return resample.sample_row(image, step.along_x[:2] + step.along_y[:2], resample.BORDERS[0], fill)
+        return resample.sample_row(image, step.along_x[:2] + step.along_y[:2], resample.BORDERS[0], fill, out)
     return _move(image.unsqueeze(0), step.back.unsqueeze(0), mode, fill).squeeze(0)
 
 

@@ -125,6 +125,7 @@ def sample_row(
     position: Tensor,  # (2, h, w), in pixels; it is written over
     border: str,
     fill: Sequence[float],
+    out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (C, h, w)
     """Do the same for one image, plane by plane. A frame of the fill around it spares a choice at every pixel."""
     height, width = image.shape[1:]
@@ -141,7 +142,7 @@ def sample_row(
     index = y.mul_(width).add_(x).add_(start).int().flatten()
     if image.requires_grad:
         return torch.stack([plane.index_select(0, index) for plane in planes]).view(-1, *position.shape[1:])
-    output = image.new_empty((len(image), *position.shape[1:]))
+    output = image.new_empty((len(image), *position.shape[1:])) if out is None else out
     for plane, target in zip(planes, output.flatten(1), strict=True):
         torch.index_select(plane, 0, index, out=target)
     return output

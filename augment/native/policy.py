@@ -28,9 +28,9 @@ def _steps(image: Tensor, packed: Tensor) -> list[Steps]:
     return steps
 
 
-def _apply(image: Tensor, steps: Steps, mode: int, fill: list[float]) -> Tensor:
-    for step in steps:
-        image = policy.apply_row(image, step, mode, fill)
+def _apply(image: Tensor, steps: Steps, mode: int, fill: list[float], out: Out = None) -> Tensor:
+    for i, step in enumerate(steps):
+        image = policy.apply_row(image, step, mode, fill, out if i == len(steps) - 1 else None)
     return image
 
 
@@ -39,7 +39,9 @@ def _read(image: Tensor, params: Tensor, mode: int, fill: list[float]) -> list[S
 
 
 def _row(image: Tensor, params: Tensor, steps: Steps, mode: int, fill: list[float], out: Out = None) -> Tensor:
-    return _apply(image if image.dtype == torch.uint8 else load(image), steps, mode, fill)
+    if image.dtype == torch.uint8:
+        return _apply(image, steps, mode, fill, out)
+    return _apply(load(image), steps, mode, fill)
 
 
 def _still(steps: Steps) -> bool:
