@@ -85,5 +85,8 @@ def panel(axes: Any, ops: list[list[Ratio]], tall: float) -> None:
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(ticks, [bars[0].label for bars in ops], fontsize=8)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}x")
+    low, high = axes.get_xlim()
+    named = ("2", "5") if high < 100 * low else ()  # within two decades whole powers of ten are too few
+    axes.xaxis.set_minor_formatter(lambda value, _: f"{value:g}x" if f"{value:e}"[0] in named else "")
     axes.grid(axis="x", which="major", alpha=0.3)
     axes.set_axisbelow(True)
