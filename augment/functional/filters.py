@@ -85,23 +85,22 @@ def box_blur(
 
 
 def sharpen(
-    image: Tensor,  # (..., H, W), [0, top]
+    image: Tensor,  # (..., H, W), [0, 1]
     factor: float | Tensor,  # 0 smooth, 1 as it is, above 1 sharper
     out: Tensor | None = None,  # where to write
-    top: float = 1,
-) -> Tensor:  # (..., H, W), [0, top]
+) -> Tensor:  # (..., H, W), [0, 1]
     """Move from an image's smoothed copy through the image, with the kernel of the PIL's ``ImageFilter.SMOOTH``.
 
     The kernel is of ones with a five in the middle; pixels at the edges stay as they are.
     """
-    whole = torch.clamp(image, 0, top, out=out)
+    whole = torch.clamp(image, 0, 1, out=out)
     if min(image.shape[-2:]) < 3:
         return whole
     inner = whole[..., 1:-1, 1:-1]
     smooth = window_sum(window_sum(whole, 3, -2), 3, -1).add_(inner, alpha=4).mul_(1 / 13)
     if out is None:
-        return (whole + F.pad((smooth - inner) * (1 - factor), [1] * 4)).clamp(0, top)
-    torch.lerp(smooth, inner, factor, out=inner).clamp_(0, top)
+        return (whole + F.pad((smooth - inner) * (1 - factor), [1] * 4)).clamp(0, 1)
+    torch.lerp(smooth, inner, factor, out=inner).clamp_(0, 1)
     return out
 
 
