@@ -1,6 +1,7 @@
 """Image augmentations for PyTorch: batched, differentiable, compiled whole. ``import augment as K``."""
 
-from . import ops
+from . import ops, policies
+from . import policies as auto
 from .base import AugmentationBase2D
 from .containers import AugmentationSequential, OneOf, ParamItem, RandomApply, RandomOrder, SomeOf
 from .deformation import Deformation, Field
@@ -16,6 +17,7 @@ from .ops import (
     RandomMosaic,
     RandomTransplantation,
 )
+from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
 from .ragged import pad_labels, unpad_labels
 from .sampling import checks
 from .warp import Homography, Permutation, Warp
@@ -23,8 +25,10 @@ from .warp import Homography, Permutation, Warp
 __version__ = "0.1.0"
 
 __all__ = [
+    "AugMix",
     "AugmentationBase2D",
     "AugmentationSequential",
+    "AutoAugment",
     "Deformation",
     "Field",
     "GeometricAugmentationBase2D",
@@ -35,6 +39,7 @@ __all__ = [
     "ParamItem",
     "PatchMix",
     "Permutation",
+    "RandAugment",
     "RandomApply",
     "RandomCopyPaste",
     "RandomCutMixV2",
@@ -45,9 +50,13 @@ __all__ = [
     "RandomTransplantation",
     "RigidAffineAugmentationBase2D",
     "SomeOf",
+    "TrivialAugment",
+    "TrivialAugmentWide",
     "Warp",
+    "auto",
     "checks",
     "pad_labels",
+    "policies",
     "unpad_labels",
 ]
 __all__ += ops.__all__

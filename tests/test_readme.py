@@ -70,6 +70,18 @@ def test_mixing_example_runs(optimizer: str) -> None:
     assert names["shares"].shape == (4, 10)
 
 
+def test_policy_example_runs(optimizer: str) -> None:
+    code = [block for language, block in BLOCKS if language == "python"][4]
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    images, boxes = torch.randint(0, 256, (3, 3, 40, 50), dtype=torch.uint8), torch.tensor([[[10.0, 20, 30, 40]]] * 3)
+    masks = torch.randint(0, 5, (3, 1, 40, 50))
+    names = {"torch": torch, "K": augment, "images": images, "masks": masks, "boxes": boxes}
+    exec(code, names)
+    assert names["image"].shape == (3, 3, 40, 50) and names["image"].dtype == torch.uint8
+    assert names["mask"].dtype == torch.int64 and names["boxes"].shape == (3, 1, 4)
+    assert names["drawn"]["operation"].shape == (3, 2)
+
+
 def test_contributed_op_works() -> None:
     from augment.base import Flags, Params
     from augment.functional import colour

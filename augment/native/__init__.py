@@ -15,16 +15,20 @@ from .geometry import identity_rows, permute, place, warp_homography
 from .mix import collage, pick_labels, take_rows
 from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
+from .policy import apply_policy, mix_policies
+from .quantile import dirichlet
 from .resize import resize
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 from .weather import rain
 
 __all__ = [
     "add_noise",
+    "apply_policy",
     "box_blur",
     "collage",
     "colour_jitter",
     "defocus",
+    "dirichlet",
     "displace",
     "displace_by",
     "displace_lines",
@@ -42,6 +46,7 @@ __all__ = [
     "jpeg",
     "look_up",
     "median_blur",
+    "mix_policies",
     "permute",
     "photometric_distort",
     "pick_labels",
