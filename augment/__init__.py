@@ -1,8 +1,9 @@
 """Image augmentations for PyTorch: batched, differentiable, compiled whole. ``import augment as K``."""
 
-from . import ops, policies
+from . import ops, policies, saving
 from . import policies as auto
 from .base import AugmentationBase2D
+from .configuration import from_dict, from_yaml, to_dict, to_yaml
 from .containers import AugmentationSequential, OneOf, ParamItem, RandomApply, RandomOrder, SomeOf
 from .deformation import Deformation, Field
 from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
@@ -20,6 +21,7 @@ from .ops import (
 from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
 from .ragged import pad_labels, unpad_labels
 from .sampling import checks
+from .saving import plain
 from .warp import Homography, Permutation, Warp
 
 __version__ = "0.1.0"
@@ -55,8 +57,14 @@ __all__ = [
     "Warp",
     "auto",
     "checks",
+    "from_dict",
+    "from_yaml",
     "pad_labels",
+    "plain",
     "policies",
+    "saving",
+    "to_dict",
+    "to_yaml",
     "unpad_labels",
 ]
 __all__ += ops.__all__

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from . import replay
 from .arguments import FLAGS, Check, image_batch, probability, switch
 from .opaque import load, store
+from .recorded import Recorded
 from .sampling import Draw, Range, Stream
 from .tracing import own_forward
 from .warp import Warp
@@ -30,7 +31,7 @@ HOOKS = (
 )
 
 
-class Augmentation(nn.Module):
+class Augmentation(Recorded, nn.Module):
     """Base class of all ops.
 
     Args:
@@ -101,7 +102,7 @@ class Augmentation(nn.Module):
         self._own_stream: Stream | None = None
         self._params: Params = {}
         self._input_shape: tuple[int, ...] | None = None
-        self._last_flags: Flags = self.flags
+        self._last_flags: Flags | None = None
 
     def accept(self, **flags: Any) -> None:
         """Set the flags of the op, each in the form that its check gives it, in a call as well."""
@@ -282,10 +283,12 @@ class Augmentation(nn.Module):
             flags[key] = self.check_flag(key, value, f"{name}: {key}")
         return flags
 
-    def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
-        """Refuse parameters that lack a key, have a foreign one or are another batch's; without a gate all apply."""
+    def checked_params(
+        self, params: Params, shape: Sequence[int], device: torch.device, where: str | None = None
+    ) -> Params:
+        """Refuse params that do not fit the op, at ``where`` in a container, or the batch; without a gate all apply."""
         self.check_shape(shape, self.flags)
-        replay.check_forms(self, params, shape, device)
+        replay.check_forms(self, params, shape, device, where or type(self).__name__)
         if "batch_prob" not in params:
             params = {**params, "batch_prob": torch.ones(shape[0], device=device)}
         if self.known_params is not None:

@@ -206,9 +206,13 @@ class Geometric(Augmentation, kind=True):
     def last_warp(self, params: Params | None = None, flags: Flags | None = None) -> Warp:
         """Give the warp of the last call, or of the call that drew ``params``."""
         params, shape = of_call(self, params)
-        return self.gated_warp(
-            self.reference(params, shape), params, self._last_flags if flags is None else flags, self.gate(params)
-        )
+        flags = self.then_flags if flags is None else flags
+        return self.gated_warp(self.reference(params, shape), params, flags, self.gate(params))
+
+    @property
+    def then_flags(self) -> Flags:
+        """The flags of the last call; before the first, those that it would have."""
+        return self.flags if self._last_flags is None else self._last_flags
 
     def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
         """Give a stand-in without memory for the image that parameters were drawn for."""
@@ -224,7 +228,7 @@ class Geometric(Augmentation, kind=True):
             **overrides: values for entries of ``op.flags``.
         """
         changed = self.override_flags(overrides)
-        flags = {**self._last_flags, **{key: changed[key] for key in overrides}}
+        flags = {**self.then_flags, **{key: changed[key] for key in overrides}}
         batch = self.as_batch(input)
         params, _ = of_call(self, params)
         warp, rows = self.last_warp(params, flags).inverse(), len(params["batch_prob"])

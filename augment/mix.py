@@ -299,10 +299,12 @@ class Mix(Augmentation, kind=True):
         inside = inside.flatten(1).all(1) if inside.ndim > 1 else inside
         check(inside, gate, f"{name}: expected rows of the batch")
 
-    def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
+    def checked_params(
+        self, params: Params, shape: Sequence[int], device: torch.device, where: str | None = None
+    ) -> Params:
         if isinstance(params, Mapping):  # kornia's hold the image's dtype
             params = {name: value for name, value in params.items() if name != "dtype"}
-        return super().checked_params(params, shape, device)
+        return super().checked_params(params, shape, device, where)
 
     # ----------------------------------------------------------------------------------------------------------- gate
 

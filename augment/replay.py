@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 RESERVED = ("batch_prob", "forward_input_shape")
 
 
-def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: torch.device) -> None:
-    """Refuse parameters by their names, types and shapes; a user's class may have any."""
-    name, names = type(op).__name__, op.known_params
+def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: torch.device, name: str) -> None:
+    """Refuse parameters by their names, types and shapes; a user's class may have any. ``name`` is the op's path."""
+    names = op.known_params
     if not isinstance(params, Mapping):
         raise TypeError(f"{name}: params: expected a dict of tensors, got {type(params).__name__}")
     if names is not None:
@@ -31,16 +31,16 @@ def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: t
         if not isinstance(value, Tensor):
             raise TypeError(f"{name}: params[{key!r}]: expected a tensor, got {type(value).__name__}")
         if key == "forward_input_shape":
-            drawn_shape(op, params)
+            drawn_shape(op, params, name)
         elif key in (*(names or ()), "batch_prob"):
-            _check_dtype(op, key, value, device)
+            _check_dtype(op, key, value, device, f"{name}: params[{key!r}]")
             if key not in op.shared_params:
-                _check_rows(op, key, value, shape[0])
+                _check_rows(op, key, value, shape[0], f"{name}: params[{key!r}]")
 
 
-def drawn_shape(op: "Augmentation", params: Any) -> Tensor:
+def drawn_shape(op: "Augmentation", params: Any, name: str | None = None) -> Tensor:
     """Give the shape (B, C, H, W) of the batch that parameters were drawn for, as they say."""
-    name = type(op).__name__
+    name = name or type(op).__name__
     shape = params.get("forward_input_shape") if isinstance(params, Mapping) else None
     if not isinstance(shape, Tensor):
         raise ValueError(f"{name}: params: expected those of a call, with a tensor 'forward_input_shape'")
@@ -52,28 +52,30 @@ def drawn_shape(op: "Augmentation", params: Any) -> Tensor:
     return shape
 
 
-def origin(op: "Augmentation", params: Any) -> tuple[Sequence[int], torch.device]:
+def origin(op: "Augmentation", params: Any, name: str | None = None) -> tuple[Sequence[int], torch.device]:
     """Give the shape (B, C, H, W) and the device of the batch that parameters were drawn for."""
-    _, *size = drawn_shape(op, params).tolist()
+    name = name or type(op).__name__
+    _, *size = drawn_shape(op, params, name).tolist()
     drawn = [v for k, v in params.items() if k != "forward_input_shape" and isinstance(v, Tensor) and v.ndim]
     if not drawn:
-        raise ValueError(f"{type(op).__name__}: params: expected those of a call, got {list(params)}")
+        raise ValueError(f"{name}: params: expected those of a call, got {list(params)}")
     first = params.get("batch_prob", drawn[0])
     return (len(first), *size), first.device
 
 
-def of_call(op: "Augmentation", params: dict[str, Tensor] | None) -> tuple[dict[str, Tensor], Sequence[int]]:
+def of_call(
+    op: "Augmentation", params: dict[str, Tensor] | None, name: str | None = None
+) -> tuple[dict[str, Tensor], Sequence[int]]:
     """Give the parameters and the shape (B, C, H, W) of the last call, or of the one that drew ``params``."""
     if params is None or params is op._params:
         if op._input_shape is None:
             raise ValueError(f"{type(op).__name__}: params: expected a call before, or the params of one")
         return op._params, op._input_shape
-    shape, device = origin(op, params)
-    return op.checked_params(params, shape, device), shape
+    shape, device = origin(op, params, name)
+    return op.checked_params(params, shape, device, name), shape
 
 
-def _check_dtype(op: "Augmentation", key: str, value: Tensor, device: torch.device) -> None:
-    name = f"{type(op).__name__}: params[{key!r}]"
+def _check_dtype(op: "Augmentation", key: str, value: Tensor, device: torch.device, name: str) -> None:
     if value.device.type != device.type:
         raise ValueError(f"{name}: expected on {device}, as the image is; got {value.device}")
     if key in op.bool_params:
@@ -85,8 +87,7 @@ def _check_dtype(op: "Augmentation", key: str, value: Tensor, device: torch.devi
         raise TypeError(f"{name}: expected a floating map, got {value.dtype}")
 
 
-def _check_rows(op: "Augmentation", key: str, value: Tensor, rows: int) -> None:
-    name = f"{type(op).__name__}: params[{key!r}]"
+def _check_rows(op: "Augmentation", key: str, value: Tensor, rows: int, name: str) -> None:
     if value.shape[:1] != (rows,):
         raise ValueError(f"{name}: expected {rows} rows, as the image has; got shape {tuple(value.shape)}")
     tail, found = op.param_shapes.get(key, ()), tuple(value.shape[1:])

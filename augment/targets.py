@@ -293,9 +293,11 @@ def fitting(options: Flags, mask: Tensor) -> Flags:
     return options
 
 
-def invert(op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags]) -> list[Target]:
-    """Lead all targets of a call back through one op."""
-    params, _ = of_call(op, params)
+def invert(
+    op: Geometric, targets: Sequence[Target], params: Params, options: Mapping[str, Flags], where: str
+) -> list[Target]:
+    """Lead all targets of a call back through one op; ``where`` is the path to it."""
+    params, _ = of_call(op, params, where)
     warp = op.last_warp(params).inverse()
     check_batch(targets, len(params["batch_prob"]), None)
     gate = op.gate(params)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 
 import augment
@@ -80,6 +81,20 @@ def test_policy_example_runs(optimizer: str) -> None:
     assert names["image"].shape == (3, 3, 40, 50) and names["image"].dtype == torch.uint8
     assert names["mask"].dtype == torch.int64 and names["boxes"].shape == (3, 1, 4)
     assert names["drawn"]["operation"].shape == (3, 2)
+
+
+def test_saving_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls, configuration = [block for language, block in BLOCKS if language == "python"][5:7]
+    images, masks = torch.rand(3, 3, 40, 50), torch.randint(5, (3, 1, 40, 50))
+    pipeline = augment.AugmentationSequential(augment.OneOf(augment.RandomAffine(20.0), augment.RandomInvert()))
+    names = {"torch": torch, "K": augment, "images": images, "masks": masks, "pipeline": pipeline}
+    exec(calls, names)
+    assert torch.equal(names["again"], names["image"]) and torch.equal(names["once_more"], names["image"])
+    pytest.importorskip("yaml")
+    exec(configuration, names)
+    assert names["mask"].dtype == torch.int64
+    assert augment.to_yaml(augment.from_yaml(names["text"])) == names["text"]
 
 
 def test_contributed_op_works() -> None:

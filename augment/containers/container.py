@@ -12,12 +12,13 @@ from .. import targets as tg
 from ..base import Augmentation, Flags, Params
 from ..kinds import Geometric, Intensity
 from ..mix import Mix
+from ..recorded import Recorded
 from ..replay import origin
 from ..sampling import Draw, Stream
 from ..targets import Target
 from ..tracing import own_forward
 from . import values
-from .params import CHOSEN, ParamItem, check_items, drawn, given_shape
+from .params import CHOSEN, ParamItem, as_items, drawn, given_shape
 from .selection import Selection
 
 Size = tuple[int, int]
@@ -31,14 +32,25 @@ class Call:
         handed_in: they were not drawn in this call, and are checked.
         gated: gates may be closed where no op closes them.
         options: the ``extra_args`` of the containers around, by data key.
+        where: the path to the container, for messages.
     """
 
     handed_in: bool
     gated: bool
     options: Mapping[str, Flags]
+    where: str
 
 
-class Container(nn.Sequential):
+@dataclass(frozen=True)
+class Step:
+    """A child in one round, with its parameters and the path to it, for messages."""
+
+    child: nn.Module
+    item: ParamItem
+    where: str
+
+
+class Container(Recorded, nn.Sequential):
     """Base class of the containers.
 
     Args:
@@ -141,29 +153,29 @@ class Container(nn.Sequential):
 
     def transform_targets(self, targets: list[Target], params: Sequence[ParamItem], call: Call) -> list[Target]:
         """Apply all children to all targets."""
-        head, steps = self._steps(params)
+        head, steps = self._steps(params, call.where)
         if head is not None:
             shape, _ = values.shape_of(targets, lambda: (given_shape(head), head[CHOSEN].device))
             self._given_shape, call = shape, replace(call, gated=True)
             if call.handed_in:
-                self._check_chosen(head, shape[0])
+                self._check_chosen(head, shape[0], call.where)
         used = []
 
-        def run(child: nn.Module, item: ParamItem, targets: list[Target]) -> list[Target]:
-            targets, data = self._run(child, targets, item.data, call)
-            used.append(ParamItem(item.name, data))
+        def run(step: Step, targets: list[Target]) -> list[Target]:
+            targets, data = self._run(step.child, targets, step.item.data, replace(call, where=step.where))
+            used.append(ParamItem(step.item.name, data))
             return targets
 
         if head is not None and self._merges(head, self._given_shape):
-            targets = self._merge(targets, [lambda t, s=s: run(s[0], s[1], t) for s in steps], head, self._given_shape)
+            targets = self._merge(targets, [lambda t, s=s: run(s, t) for s in steps], head, self._given_shape)
         else:
             for step in steps:
-                targets = run(*step, targets)
-        self._params = used if head is None else [params[0], *used]
+                targets = run(step, targets)
+        self._params = used if head is None else [ParamItem(CHOSEN, head), *used]
         return targets
 
     def _run(self, child: nn.Module, targets: list[Target], data: Any, call: Call) -> tuple[list[Target], Any]:
-        """Apply one child, and give with the targets the parameters that it used."""
+        """Apply one child, which is where ``call`` says, and give with the targets the parameters that it used."""
         if isinstance(child, Container):
             call = replace(call, options={**call.options, **child.extra_args})
             return child.transform_targets(targets, data, call), child._params
@@ -171,9 +183,9 @@ class Container(nn.Sequential):
             return [_plain(child, t, data) if t.key == "image" else t for t in targets], data
         if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
             data = child.settle(data, tg.all_boxes(targets))
-        shape, device = values.shape_of(targets, lambda: origin(child, data))
+        shape, device = values.shape_of(targets, lambda: origin(child, data, call.where))
         if call.handed_in:
-            data = child.checked_params(data, shape, device)
+            data = child.checked_params(data, shape, device, call.where)
             tg.check_batch(targets, shape[0], None)
         if isinstance(child, Mix):
             data = child.settle(data, targets)
@@ -188,11 +200,11 @@ class Container(nn.Sequential):
         return moved, child._params
 
     def invert_targets(
-        self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags]
+        self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str
     ) -> list[Target]:
-        """Lead all targets back through all children."""
-        head, steps = self._steps(params)
-        backwards = [lambda t, s=s: _invert(s[0], s[1], t, options) for s in steps]
+        """Lead all targets back through all children; ``where`` is the path to the container."""
+        head, steps = self._steps(params, where)
+        backwards = [lambda t, s=s: _invert(s, t, options) for s in steps]
         if head is not None and self._merges(head, shape := self._shape_then(params)):
             return self._merge(targets, backwards, head, shape)
         for step in reversed(backwards):
@@ -208,19 +220,25 @@ class Container(nn.Sequential):
             for i, (name, child) in enumerate(self.named_children()):
                 yield name, child, (slice(None), k, i)
 
-    def _steps(self, params: Sequence[ParamItem]) -> tuple[Params | None, list[tuple[nn.Module, ParamItem]]]:
+    def _steps(self, params: Sequence[ParamItem], where: str) -> tuple[Params | None, list[Step]]:
         """Give what was chosen, None where nothing is, and every child that runs with its parameters."""
         places, head = list(self._places()), [] if self.selection is None else [CHOSEN]
-        check_items(params, [*head, *(name for name, _, _ in places)])
-        steps = [(child, item) for (_, child, _), item in zip(places, params[len(head) :], strict=True)]
-        return params[0].data if head else None, steps
+        items = as_items(params, [*head, *(name for name, _, _ in places)], where)
+        steps = [
+            Step(child, item, f"{where}[{place[2]}].{type(child).__name__}")
+            for (_, child, place), item in zip(places, items[len(head) :], strict=True)
+        ]
+        chosen = items[0].data if head else None
+        if head and not isinstance(chosen, dict):
+            raise TypeError(f"{where}: params[{CHOSEN!r}]: expected a dict of tensors, got {chosen!r:.80}")
+        return chosen, steps
 
-    def _check_chosen(self, head: Params, rows: int) -> None:
+    def _check_chosen(self, head: Params, rows: int, where: str) -> None:
         assert self.selection is not None
         chosen, expected = head.get(CHOSEN), (rows, self.selection.rounds, self.selection.count)
         if not isinstance(chosen, Tensor) or chosen.dtype != torch.bool or tuple(chosen.shape) != expected:
             got = (tuple(chosen.shape), chosen.dtype) if isinstance(chosen, Tensor) else chosen
-            raise ValueError(f"params[{CHOSEN!r}]: expected a bool tensor of shape {expected}, got {got}")
+            raise ValueError(f"{where}: params[{CHOSEN!r}]: expected a bool tensor of shape {expected}, got {got}")
 
     def _merges(self, head: Params, shape: Sequence[int]) -> bool:
         """Say whether children change the size, so that each has to see what came in."""
@@ -244,7 +262,7 @@ class Container(nn.Sequential):
 
     def _shape_then(self, params: Sequence[ParamItem]) -> Sequence[int]:
         """Give the shape of the images for which a choice was drawn."""
-        return self._given_shape if params is self._params else given_shape(params[0].data)
+        return self._given_shape if params is self._params else given_shape(params[0][1])
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -255,10 +273,10 @@ class Container(nn.Sequential):
 
     def matrix_of(self, params: Sequence[ParamItem]) -> Tensor | None:
         """Give the matrix (B, 3, 3) of a call by its parameters; None where no op has one."""
-        head, steps = self._steps(params)
+        head, steps = self._steps(params, type(self).__name__)
         if self.transformation_matrix_mode == "skip":
             return None
-        matrices = [self._matrix(child, item.data) for child, item in steps]
+        matrices = [self._matrix(step.child, step.item.data) for step in steps]
         if head is not None and self._merges(head, shape := self._shape_then(params)):
             return self._merged_matrix(matrices, head[CHOSEN], (shape[-2], shape[-1]))
         total: Tensor | None = None
@@ -334,9 +352,10 @@ def _plain(module: nn.Module, target: Target, data: Params | None) -> Target:
     return output if data is None else tg.pick(data["batch_prob"] > 0.5, output, target)
 
 
-def _invert(child: nn.Module, item: ParamItem, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+def _invert(step: Step, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+    child, data = step.child, step.item.data
     if isinstance(child, Container):
-        return child.invert_targets(targets, item.data, {**options, **child.extra_args})
+        return child.invert_targets(targets, data, {**options, **child.extra_args}, step.where)
     if isinstance(child, Mix) and not child.never_open:
         child.inverse()
-    return tg.invert(child, targets, item.data, options) if isinstance(child, Geometric) else targets
+    return tg.invert(child, targets, data, options, step.where) if isinstance(child, Geometric) else targets

@@ -26,14 +26,20 @@ def drawn(data: Any) -> list[Tensor]:
     return [] if data is None else [value for item in data for value in drawn(item.data)]
 
 
-def check_items(params: Sequence[ParamItem], names: Sequence[str]) -> None:
-    """Require an item for each of the names, in their order."""
-    try:
-        given = [item.name for item in params]
-    except (TypeError, AttributeError):
-        raise TypeError(f"params: expected a list of ParamItem, got {params!r:.80}") from None
-    if given != names:
-        raise ValueError(f"params: expected items for {names}, got {given}")
+def as_items(params: Any, names: Sequence[str], where: str) -> list[ParamItem]:
+    """Read the params of a container, items or pairs [name, data]; one for each of the names, in their order."""
+    if not isinstance(params, (list, tuple)):
+        raise TypeError(f"{where}: params: expected a list of ParamItem, got {params!r:.80}")
+    items = []
+    for item in params:
+        pair = isinstance(item, (list, tuple)) and len(item) == 2
+        if not pair or not isinstance(item[0], str):
+            raise TypeError(f"{where}: params: expected ParamItem or pairs [name, data], got {item!r:.80}")
+        items.append(ParamItem(item[0], item[1]))
+    given = [item.name for item in items]
+    if given != list(names):
+        raise ValueError(f"{where}: params: expected items for {list(names)}, got {given}")
+    return items
 
 
 def given_shape(choice: Mapping[str, Any]) -> list[int]:

@@ -96,7 +96,8 @@ class AugmentationSequential(Container):
             input: the value of the first data key, or one dict, whose entries are known by their names (``mask``, or
                 ``mask_left``); others are handed through.
             *args: the values of the other data keys.
-            params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call.
+            params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call, or the
+                lists and dicts that ``saving.plain`` makes of them.
             data_keys: the keys of this call.
             generator: where to draw from in this call (eager only; set ``container.generator`` for compiled calls).
             valid: (B, N) bool by the names that the attribute ``valid`` has: which of the boxes and keypoints of a
@@ -112,7 +113,7 @@ class AugmentationSequential(Container):
             shape, device = values.shape_of(targets)
             params = self.forward_parameters(shape, generator, device)
         watched = [] if self.min_visibility is None else tg.watch(targets)
-        call = Call(handed_in, False, self.extra_args)
+        call = Call(handed_in, False, self.extra_args, type(self).__name__)
         moved = self.transform_targets([*targets, *watched], params, call)
         moved, watched = moved[: len(targets)], moved[len(targets) :]
         if self.min_visibility is not None:
@@ -142,7 +143,8 @@ class AugmentationSequential(Container):
         if params is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
         targets, _ = self._targets(args, data_keys, valid)
-        return values.write(args, targets, self.invert_targets(targets, params, self.extra_args), self.keepdim)
+        moved = self.invert_targets(targets, params, self.extra_args, type(self).__name__)
+        return values.write(args, targets, moved, self.keepdim)
 
     def _targets(
         self, args: Sequence[Value], data_keys: Sequence[Any] | None, valid: values.Valid | None

@@ -151,8 +151,10 @@ class RandomD4(Geometric):
         symmetry = (draw.u[:, 0] * 8).long()
         return {"symmetry": symmetry if draw.shape[-2] == draw.shape[-1] else symmetry % 4}
 
-    def checked_params(self, params: Params, shape: Sequence[int], device: torch.device) -> Params:
-        params = super().checked_params(params, shape, device)
+    def checked_params(
+        self, params: Params, shape: Sequence[int], device: torch.device, where: str | None = None
+    ) -> Params:
+        params = super().checked_params(params, shape, device, where)
         symmetry, most = params["symmetry"], 7 if shape[-2] == shape[-1] else 3
         message = f"symmetry: expected whole numbers in [0, {most}] for images of {tuple(shape[-2:])}"
         check((symmetry >= 0) & (symmetry <= most), self.gate(params), message)

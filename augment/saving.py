@@ -1,0 +1,131 @@
+"""Params of a call as lists, dicts, text and tensors, which can be saved, written as JSON, and handed in again."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.bfloat16,
+        torch.float16,
+        torch.float32,
+        torch.float64,
+    )
+}
+
+
+def plain(params: Any) -> Any:
+    """Give the params of a call as plain lists, dicts, text and tensors, copied and without a graph.
+
+    Args:
+        params: ``_params`` of an op or a container, after a call.
+
+    Returns:
+        For an op its dict of tensors; for a container a list of pairs [name, params of the child], where those of a
+        module that draws nothing are None. ``torch.load(..., weights_only=True)`` reads what ``torch.save`` wrote of
+        it, and ``params=`` takes it.
+    """
+    return _copied(params, "params")
+
+
+def _copied(params: Any, where: str) -> Any:
+    if params is None:
+        return None
+    if isinstance(params, Mapping):
+        for name, value in params.items():
+            if not isinstance(name, str) or not isinstance(value, Tensor):
+                raise TypeError(f"{where}[{name!r}]: expected a tensor under a name, got {value!r:.80}")
+        return {name: value.detach().clone() for name, value in params.items()}
+    if not isinstance(params, (list, tuple)):
+        raise TypeError(f"{where}: expected the params of a call, got {params!r:.80}")
+    pairs = []
+    for i, item in enumerate(params):
+        if not isinstance(item, (list, tuple)) or len(item) != 2 or not isinstance(item[0], str):
+            raise TypeError(f"{where}[{i}]: expected a pair [name, params], got {item!r:.80}")
+        pairs.append([item[0], _copied(item[1], f"{where}[{i}].{item[0]}")])
+    return pairs
+
+
+def to_json(params: Any, indent: int | None = None) -> str:
+    """Write the params of a call as JSON, from which ``from_json`` reads them bit-equal.
+
+    Args:
+        params: as of ``plain``, or what it gives.
+        indent: how far nested lines stand in; None for one line.
+    """
+    return json.dumps(_written(plain(params)), indent=indent, allow_nan=False)
+
+
+def _written(params: Any) -> Any:
+    if isinstance(params, dict):
+        return {name: tensor_to_dict(value) for name, value in params.items()}
+    return None if params is None else [[name, _written(data)] for name, data in params]
+
+
+def tensor_to_dict(value: Tensor) -> dict[str, Any]:
+    """Write a tensor as its dtype, its shape and its values; those that no JSON number can be are text."""
+    dtype = str(value.dtype).removeprefix("torch.")
+    if dtype not in DTYPES:
+        raise TypeError(f"params: expected one of the dtypes {list(DTYPES)}, got {value.dtype}")
+    values = value.detach().flatten().tolist()
+    if value.is_floating_point():
+        values = [v if math.isfinite(v) else str(v) for v in values]
+    return {"dtype": dtype, "shape": list(value.shape), "values": values}
+
+
+def from_json(text: str, device: torch.device | str | None = None) -> Any:
+    """Read params that ``to_json`` wrote.
+
+    Args:
+        text: JSON.
+        device: where the tensors shall be, as the images of the call; None for the CPU.
+    """
+    try:
+        params = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"text: expected JSON, got {text!r:.80} ({error})") from None
+    return _read(params, "params", device)
+
+
+def _read(params: Any, where: str, device: torch.device | str | None) -> Any:
+    if isinstance(params, dict):
+        places = {name: None if name == "forward_input_shape" else device for name in params}  # the shape is the host's
+        return {name: tensor_from_dict(value, f"{where}[{name!r}]", places[name]) for name, value in params.items()}
+    if not isinstance(params, list):
+        if params is None:
+            return None
+        raise TypeError(f"{where}: expected a list, a dict or null, got {params!r:.80}")
+    pairs = []
+    for i, item in enumerate(params):
+        if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
+            raise TypeError(f"{where}[{i}]: expected a pair [name, params], got {item!r:.80}")
+        pairs.append([item[0], _read(item[1], f"{where}[{i}].{item[0]}", device)])
+    return pairs
+
+
+def tensor_from_dict(value: Any, where: str, device: torch.device | str | None = None) -> Tensor:
+    """Read a tensor that ``tensor_to_dict`` wrote; ``where`` names it in messages."""
+    if not isinstance(value, dict) or set(value) != {"dtype", "shape", "values"}:
+        raise TypeError(f"{where}: expected a dict of dtype, shape and values, got {value!r:.80}")
+    if value["dtype"] not in DTYPES:
+        raise ValueError(f"{where}: expected one of the dtypes {list(DTYPES)}, got {value['dtype']!r}")
+    dtype = DTYPES[value["dtype"]]
+    exact = dtype if dtype == torch.bool else torch.float64 if dtype.is_floating_point else torch.int64
+    try:
+        numbers = [float(v) if isinstance(v, str) else v for v in value["values"]]
+        return torch.tensor(numbers, dtype=exact).to(dtype).view(value["shape"]).to(device or "cpu")
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(
+            f"{where}: expected the values of a tensor of shape {value['shape']}, got {value!r:.80}"
+        ) from None
