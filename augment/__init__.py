@@ -23,6 +23,7 @@ from .ragged import pad_labels, unpad_labels
 from .sampling import checks
 from .saving import plain
 from .warp import Homography, Permutation, Warp
+from .wrapping import TVTensors
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ __all__ = [
     "RandomTransplantation",
     "RigidAffineAugmentationBase2D",
     "SomeOf",
+    "TVTensors",
     "TrivialAugment",
     "TrivialAugmentWide",
     "Warp",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from . import replay
+from . import replay, tv
 from .arguments import FLAGS, Check, image_batch, probability, switch
 from .opaque import load, store
 from .recorded import Recorded
@@ -160,6 +160,8 @@ class Augmentation(Recorded, nn.Module):
         Returns:
             (B, C, h, w) in the input's dtype, or in the input's rank with ``keepdim``.
         """
+        if tv.found(input):
+            return tv.through(self, input, params, generator=generator, **overrides)
         batch = self.as_batch(input)
         flags = self.override_flags(overrides)
         self.check_shape(batch.shape, flags)
@@ -306,8 +308,6 @@ class Augmentation(Recorded, nn.Module):
         replay.check_values(self, params)
         self.validate(params, self.gate(params))
 
-    # ---------------------------------------------------------------------------------------------------------- gate
-
     @property
     def shares_draw(self) -> bool:
         """Whether the rows share all uniforms."""
@@ -343,8 +343,8 @@ class Augmentation(Recorded, nn.Module):
         return safe
 
     def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None, after: Sequence[Tensor]) -> Draw:
-        columns = self.columns or len(self.ranges)
-        return Draw(shape, device, columns, stream, self.shares_draw, after, self.p, self.p_batch)
+        count = self.columns or len(self.ranges)
+        return Draw(shape, device, count, stream, self.shares_draw, after, self.p, self.p_batch)
 
     # ------------------------------------------------------------------------------------------------------- hygiene
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from . import native
+from . import native, tv
 from .arguments import BORDER_MODES, RESAMPLE, channel_values, choice, one_a_channel
 from .base import Augmentation, Flags, Params
 from .opaque import load, store
@@ -227,6 +227,8 @@ class Geometric(Augmentation, kind=True):
             params: the parameters of the call; None for the last one.
             **overrides: values for entries of ``op.flags``.
         """
+        if tv.found(input):
+            return tv.through(self, input, params, True, **overrides)
         changed = self.override_flags(overrides)
         flags = {**self.then_flags, **{key: changed[key] for key in overrides}}
         batch = self.as_batch(input)

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import targets as tg
+from . import tv, wrapping
 from .arguments import choice, whole
 from .base import Augmentation, Flags, Params
 from .composition import Composition
@@ -116,8 +117,10 @@ class Mix(Augmentation, kind=True):
         Returns:
             The one value, or a list of them.
         """
-        flags = self.override_flags(overrides)
         keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+        if tv.found(args):
+            return wrapping.call(self.forward, args, keys, params=params, generator=generator, **overrides)
+        flags = self.override_flags(overrides)
         name = type(self).__name__
         if len(keys) != len(args):
             raise ValueError(f"{name}: args: expected one value for each of data_keys {keys}, got {len(args)}")

@@ -97,6 +97,20 @@ def test_saving_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert augment.to_yaml(augment.from_yaml(names["text"])) == names["text"]
 
 
+def test_torchvision_example_runs(optimizer: str) -> None:
+    pytest.importorskip("torchvision")
+    from torchvision import tv_tensors as tv
+
+    code = [block for language, block in BLOCKS if language == "python"][7]
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    boxes = tv.BoundingBoxes([[5.0, 6, 20, 30, 15]], format="CXCYWHR", canvas_size=(50, 60))
+    names = {"torch": torch, "K": augment, "image": tv.Image(torch.rand(3, 50, 60)), "boxes": boxes}
+    exec(code, names | {"masks": tv.Mask(torch.ones(2, 50, 60)), "labels": torch.arange(1)}, names)
+    assert type(names["image"]) is tv.Image and names["image"].shape == (3, 30, 40)
+    assert names["target"]["boxes"].canvas_size == (30, 40)
+    assert names["target"]["boxes"].format == tv.BoundingBoxFormat.CXCYWHR
+
+
 def test_contributed_op_works() -> None:
     from augment.base import Flags, Params
     from augment.functional import colour

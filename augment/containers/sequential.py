@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from .. import targets as tg
+from .. import tv, wrapping
 from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
@@ -95,7 +96,8 @@ class AugmentationSequential(Container):
         Args:
             input: the value of the first data key, or one dict, whose entries are known by their names (``mask``, or
                 ``mask_left``); others are handed through.
-            *args: the values of the other data keys.
+            *args: the values of the other data keys. torchvision's types say by themselves what they are, and come
+                out with the rank they had; with them, values may stand in lists, tuples and dicts of any depth.
             params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call, or the
                 lists and dicts that ``saving.plain`` makes of them.
             data_keys: the keys of this call.
@@ -107,6 +109,9 @@ class AugmentationSequential(Container):
             The one value; a list of values; or a new dict with the same keys.
         """
         args = (input, *args)
+        if tv.found(args):
+            keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+            return wrapping.call(self.forward, args, keys, params=params, generator=generator, valid=valid)
         targets, names = self._targets(args, data_keys, valid)
         handed_in = params is not None
         if params is None:
@@ -142,6 +147,9 @@ class AugmentationSequential(Container):
         params = self._params if params is None else params
         if params is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
+        if tv.found(args):
+            keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+            return wrapping.call(self.inverse, args, keys, params=params, valid=valid)
         targets, _ = self._targets(args, data_keys, valid)
         moved = self.invert_targets(targets, params, self.extra_args, type(self).__name__)
         return values.write(args, targets, moved, self.keepdim)

@@ -9,6 +9,52 @@ def area(boxes: Tensor) -> Tensor:
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
+def from_centres(boxes: Tensor) -> Tensor:
+    """Give x1, y1, x2, y2 of boxes (..., 4) of a centre, a width and a height."""
+    centre, half = boxes[..., :2], boxes[..., 2:] / 2
+    return torch.cat([centre - half, centre + half], -1)
+
+
+def to_centres(boxes: Tensor) -> Tensor:
+    """Give the centre, the width and the height of boxes (..., 4)."""
+    first, last = boxes[..., :2], boxes[..., 2:]
+    return torch.cat([(first + last) / 2, last - first], -1)
+
+
+def corners(boxes: Tensor, centred: bool) -> Tensor:  # (..., 5) to (..., 4, 2)
+    """Give the corners, clockwise, of x, y, width, height and an angle in degrees, counter-clockwise on the screen.
+
+    Args:
+        boxes: the rectangles; x, y are the first corner.
+        centred: they are the centre.
+    """
+    place, sides, angle = boxes[..., :2], boxes[..., 2:4], torch.deg2rad(boxes[..., 4])
+    across = torch.stack([angle.cos(), -angle.sin()], -1) * sides[..., :1]
+    down = torch.stack([angle.sin(), angle.cos()], -1) * sides[..., 1:]
+    first = place - (across + down) / 2 if centred else place
+    return torch.stack([first, first + across, first + across + down, first + down], -2)
+
+
+def clockwise(corners: Tensor) -> Tensor:  # (..., 4, 2)
+    """Give corners clockwise again where a mirror turned their order round, the second first."""
+    (ax, ay), (bx, by) = ((corners[..., i, :] - corners[..., 0, :]).unbind(-1) for i in (1, 3))
+    turned = (ax * by < ay * bx)[..., None, None]
+    return torch.where(turned, torch.stack([corners[..., i, :] for i in (1, 0, 3, 2)], -2), corners)
+
+
+def rotated(corners: Tensor, centred: bool) -> Tensor:  # (..., 4, 2) to (..., 5)
+    """Give the rectangles along the first side of quadrilaterals that enclose them, in the form of ``corners``."""
+    corners = clockwise(corners)
+    first, side = corners[..., :1, :], corners[..., 1, :] - corners[..., 0, :]
+    angle = torch.atan2(-side[..., 1], side[..., 0])
+    axes = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], -1).unflatten(-1, (2, 2))
+    reach = (corners - first) @ axes.mT  # along the first side and across
+    low, high = reach.amin(-2), reach.amax(-2)
+    at = (low + high) / 2 if centred else low
+    place = first.squeeze(-2) + (at.unsqueeze(-2) @ axes).squeeze(-2)
+    return torch.cat([place, high - low, torch.rad2deg(angle).unsqueeze(-1)], -1)
+
+
 def overlaps(
     boxes: Tensor,  # (B, N, 4)
     windows: Tensor,  # (B, T, 4)
