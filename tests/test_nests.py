@@ -60,6 +60,7 @@ def test_generators(name: str) -> None:
     assert all(torch.equal(a, b) for a, b in zip(again, expected, strict=True))
 
 
+MOVES = [("rotate", -30.0, 30.0), ("shear_x", -0.2, 0.2), ("translate_y", -0.1, 0.1), ("color", 0.1, 1.9)]
 LEAVES: Mapping[str, Callable[[], nn.Module]] = {
     "flip": lambda: K.RandomHorizontalFlip(),
     "turn over": lambda: K.RandomVerticalFlip(p=1.0),
@@ -68,6 +69,7 @@ LEAVES: Mapping[str, Callable[[], nn.Module]] = {
     "half turn": lambda: K.RandomRotation90((2, 2), p=0.5),
     "contrast": lambda: K.RandomContrast((0.8, 1.0), p=0.5),  # black stays black, as what comes in from outside
     "gamma": lambda: K.RandomGamma((0.9, 1.1)),
+    "policy": lambda: K.RandAugment(2, 9, MOVES, interpolation="bilinear", p=0.7),
     "module": lambda: nn.Identity(),
 }
 NESTS: Mapping[str, Callable[..., nn.Module]] = {

@@ -58,6 +58,7 @@ CHECKS = [
     test_contract.test_seed,
     test_contract.test_hygiene,
     test_contract.test_bad_input,
+    test_field_devices.test_work_is_not_done_row_by_row,
 ]
 
 

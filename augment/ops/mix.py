@@ -34,8 +34,8 @@ class RandomMixUpV2(Mix):
         alpha: draw lambda by Beta(alpha, alpha), stretched to ``lambda_val``; None for evenly.
         mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
         num_classes: give classes as shares (B, num_classes); None for rows (B, 3) of the label, the other's and lambda.
-        mask_classes: make masks (B, 1, H, W) of labels the shares (B, mask_classes, H, W) of classes; a label that is
-            none of them, such as one to ignore, has no share in any.
+        mask_classes: make masks (B, 1, H, W) of labels the shares (B, mask_classes, H, W) of classes, which may come
+            as well; a label that is none of them, such as one to ignore, has no share in any.
 
     Params:
         mixup_pairs: (B,), the other row. mixup_lambdas: (B,), the weight of the other.
@@ -84,10 +84,12 @@ class RandomMixUpV2(Mix):
 
     def mask_to_mix(self, mask: Tensor) -> Tensor:
         if self.mask_classes is not None:
+            if mask.is_floating_point() and mask.shape[1] == self.mask_classes:
+                return mask
             if mask.is_floating_point() or mask.shape[1] != 1:
                 raise ValueError(
-                    f"{type(self).__name__}: mask: expected labels (B, 1, H, W) of a whole-number dtype for "
-                    f"mask_classes, got {tuple(mask.shape)} {mask.dtype}"
+                    f"{type(self).__name__}: mask: expected labels (B, 1, H, W) of a whole-number dtype, or shares "
+                    f"(B, {self.mask_classes}, H, W), for mask_classes; got {tuple(mask.shape)} {mask.dtype}"
                 )
             return (mask == torch.arange(self.mask_classes, device=mask.device).view(1, -1, 1, 1)).float()
         if not (mask.is_floating_point() or mask.dtype == torch.bool):
