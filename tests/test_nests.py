@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 from choices import KEYS, each, many, values
-from helpers import assert_labels_follow, assert_params_close, call_seeded, graphs, picture
+from helpers import Log, assert_labels_follow, assert_params_close, call_seeded, graphs, picture
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
@@ -206,3 +207,15 @@ def test_dynamo_choice(name: str, dtype: torch.dtype, optimizer: str) -> None:
 def test_batch_sizes(name: str, b: int) -> None:
     outputs = many(data_keys=KEYS)[name]()(*values(b))
     assert [len(output) for output in outputs] == [b] * 4
+
+
+@each
+def test_on_a_pretended_gpu(name: str, pretended: FakeTensorMode) -> None:
+    """A call waits for nothing and copies nothing from the CPU."""
+    container = many(data_keys=KEYS, min_visibility=0.1)[name]()
+    with pretended:
+        container.cuda()
+        data = [value.cuda() for value in values()]
+        with Log() as log:
+            outputs = container(*data)
+    assert all(value.is_cuda for value in [*outputs, *container.valid.values()]) and not +log.copied
