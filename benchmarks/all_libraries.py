@@ -22,6 +22,8 @@ from typing import Any
 from harness import threads
 
 THREADS = threads.pin(sys.argv)  # before the libraries below load
+if __name__ == "__main__":
+    threads.leave_quietly()
 
 from harness import backends, command, compare, results  # noqa: E402
 from harness.backends import Images, Regime  # noqa: E402
@@ -67,7 +69,7 @@ def rows(recipe: Recipe, regime: Regime, args: argparse.Namespace, tell: Callabl
     described = backends.described(regime, images)
     recipe = always(recipe) if regime.batch == 1 else recipe
     found = backends.backends(recipe, images, command.modes(args))
-    return group(recipe.label, described, found, plan(args.quick, args.threads), tell)
+    return group(recipe.label, described, found, plan(args.quick, args.threads), tell, images.renew)
 
 
 def run(args: argparse.Namespace) -> tuple[results.Results, bool]:
