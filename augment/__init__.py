@@ -1,28 +1,62 @@
 """Image augmentations for PyTorch: batched, differentiable, compiled whole. ``import augment as K``."""
 
-from . import ops
+from . import ops, policies
+from . import policies as auto
 from .base import AugmentationBase2D
-from .containers import AugmentationSequential, ParamItem
+from .containers import AugmentationSequential, OneOf, ParamItem, RandomApply, RandomOrder, SomeOf
 from .deformation import Deformation, Field
 from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
+from .mix import Mix
 from .ops import *  # noqa: F403
+from .ops import (
+    PatchMix,
+    RandomCopyPaste,
+    RandomCutMixV2,
+    RandomJigsaw,
+    RandomMixUpV2,
+    RandomMosaic,
+    RandomTransplantation,
+)
+from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
+from .ragged import pad_labels, unpad_labels
 from .sampling import checks
 from .warp import Homography, Permutation, Warp
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AugMix",
     "AugmentationBase2D",
     "AugmentationSequential",
+    "AutoAugment",
     "Deformation",
     "Field",
     "GeometricAugmentationBase2D",
     "Homography",
     "IntensityAugmentationBase2D",
+    "Mix",
+    "OneOf",
     "ParamItem",
+    "PatchMix",
     "Permutation",
+    "RandAugment",
+    "RandomApply",
+    "RandomCopyPaste",
+    "RandomCutMixV2",
+    "RandomJigsaw",
+    "RandomMixUpV2",
+    "RandomMosaic",
+    "RandomOrder",
+    "RandomTransplantation",
     "RigidAffineAugmentationBase2D",
+    "SomeOf",
+    "TrivialAugment",
+    "TrivialAugmentWide",
     "Warp",
+    "auto",
     "checks",
+    "pad_labels",
+    "policies",
+    "unpad_labels",
 ]
 __all__ += ops.__all__

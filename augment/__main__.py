@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from .testing import ops
+from .testing import mixes, ops
 
 HEADINGS = ("Op", "Kind", "Constructor", "What it does")
 PACKAGES = {"PIL": "pillow", "skimage": "scikit-image", "tqdm": "tqdm"}  # of the extra "demo", by what is imported
@@ -84,9 +84,10 @@ def show_list(args: argparse.Namespace) -> int:
 
 
 def table() -> list[tuple[str, ...]]:
-    """Give name, kind, constructor and first sentence of every op."""
+    """Give name, kind, constructor and first sentence of every op, and behind them of every mix."""
+    every = {**ops(), **{case.name: case.op for case in mixes()}}
     return [
-        (name, op.kind.__name__.lower(), signature(op), first_sentence(op.__doc__ or "")) for name, op in ops().items()
+        (name, op.kind.__name__.lower(), signature(op), first_sentence(op.__doc__ or "")) for name, op in every.items()
     ]
 
 

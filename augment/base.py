@@ -4,7 +4,6 @@ A call goes through these steps: the input becomes a batch; parameters are drawn
 neutral parameters; the image is computed; the parameters are recorded; the input's rank is restored.
 """
 
-import types
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ from . import replay
 from .arguments import FLAGS, Check, image_batch, probability, switch
 from .opaque import load, store
 from .sampling import Draw, Range, Stream
+from .tracing import own_forward
 from .warp import Warp
 
 Params = dict[str, Tensor]
@@ -46,6 +46,7 @@ class Augmentation(nn.Module):
         param_shapes: the shape of a row of those that are not one number a row, None in it where any length will do;
             None for all of it where a row is as large as the image, whose values are not checked.
         bool_params: those that are masks.
+        late_params: those that only a call with all its targets adds.
         neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
         own_dtype: see ``Intensity``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
@@ -63,6 +64,7 @@ class Augmentation(nn.Module):
     shared_params: ClassVar[Sequence[str]] = ()
     param_shapes: ClassVar[Mapping[str, tuple[int | None, ...] | None]] = {}
     bool_params: ClassVar[Sequence[str]] = ()
+    late_params: ClassVar[Sequence[str]] = ()
     neutral: ClassVar[Mapping[str, float]] = {}
     own_dtype: bool = False
     columns: int = 0
@@ -74,13 +76,7 @@ class Augmentation(nn.Module):
 
     def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # Dynamo keeps the graphs of a code object together and allows eight: every class needs a forward of its own.
-        if "forward" not in cls.__dict__:
-            base = cls.forward
-            code = base.__code__.replace(co_name=f"{cls.__name__}_forward")
-            forward = types.FunctionType(code, base.__globals__, "forward", base.__defaults__, base.__closure__)
-            forward.__kwdefaults__, forward.__doc__ = base.__kwdefaults__, base.__doc__
-            cls.forward = forward
+        own_forward(cls)
         if kind:
             cls.kind = cls
         cls.own = cls.__module__.startswith(f"{__package__}.")
@@ -178,6 +174,7 @@ class Augmentation(nn.Module):
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         after: Sequence[Tensor] = (),
+        rows: Tensor | None = None,
     ) -> Params:
         """Draw everything that is random in a call.
 
@@ -186,6 +183,7 @@ class Augmentation(nn.Module):
             generator: where to draw from; None for ``op.generator`` or the device's own.
             device: where the parameters shall be.
             after: tensors that were drawn before, which a compiled draw shall come after.
+            rows: the rows (B,) bool that a container has chosen; the gate of the others stays closed.
 
         Returns:
             The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
@@ -194,6 +192,8 @@ class Augmentation(nn.Module):
         if not isinstance(device, torch.device):
             device = torch.get_default_device() if device is None else torch.device(device)
         draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
+        if rows is not None:
+            draw.gate = draw.gate & rows
         if "generate_parameters" in self.overrides:
             params = _on(self.generate_parameters(batch_shape), device)
         elif self._param_generator is not None:  # one of kornia's
@@ -306,6 +306,11 @@ class Augmentation(nn.Module):
     # ---------------------------------------------------------------------------------------------------------- gate
 
     @property
+    def shares_draw(self) -> bool:
+        """Whether the rows share all uniforms."""
+        return self.same_on_batch
+
+    @property
     def always_open(self) -> bool:
         """Whether no draw can close the gate."""
         return not isinstance(self.p, Tensor) and self.p == 1 and self.p_batch == 1
@@ -336,7 +341,7 @@ class Augmentation(nn.Module):
 
     def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None, after: Sequence[Tensor]) -> Draw:
         columns = self.columns or len(self.ranges)
-        return Draw(shape, device, columns, stream, self.same_on_batch, after, self.p, self.p_batch)
+        return Draw(shape, device, columns, stream, self.shares_draw, after, self.p, self.p_batch)
 
     # ------------------------------------------------------------------------------------------------------- hygiene
 

@@ -64,7 +64,7 @@ def rowwise(
             work = source if raw else load(source, unit)
             result = row(work, p, v, *config, out=out if out.dtype == work.dtype else None)
             if result is not out:
-                out.copy_(store(result, image.dtype, unit))
+                out.copy_(store(result, image.dtype, unit, native=True))
         return output
 
     def backward_fake(
@@ -153,9 +153,13 @@ def load(image: Tensor, unit: bool = False) -> Tensor:
     return image.float().div_(255) if unit and image.dtype == torch.uint8 else image.float()
 
 
-def store(image: Tensor, dtype: torch.dtype, unit: bool = False) -> Tensor:
-    """Give a computed image in its own dtype again: one rounding and one saturation for uint8."""
+def store(image: Tensor, dtype: torch.dtype, unit: bool = False, native: bool = False) -> Tensor:
+    """Give a computed image in its own dtype again: one rounding and one saturation for uint8.
+
+    Inside an opaque op (``native``) numbers become bytes by way of int16: one step alone is not vectorised there.
+    """
     if dtype.is_floating_point or image.dtype == dtype:
         return image.to(dtype)
     levels = (image * 255).round_() if unit else image.round()
-    return levels.clamp_(0, 255).to(dtype)
+    levels = levels.clamp_(0, 255)
+    return (levels.short() if native else levels).to(dtype)

@@ -23,7 +23,7 @@ def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: t
     if not isinstance(params, Mapping):
         raise TypeError(f"{name}: params: expected a dict of tensors, got {type(params).__name__}")
     if names is not None:
-        missing = [key for key in names if key not in params]
+        missing = [key for key in names if key not in params and key not in op.late_params]
         foreign = [key for key in params if key not in names and key not in RESERVED]
         if missing or foreign:
             raise ValueError(f"{name}: params: expected keys {sorted(names)}; missing {missing}, foreign {foreign}")
@@ -100,6 +100,8 @@ def _check_rows(op: "Augmentation", key: str, value: Tensor, rows: int) -> None:
 def check_values(op: "Augmentation", params: dict[str, Tensor]) -> None:
     """Require finite numbers, in closed rows as well, and a shape of pixels."""
     for key in (*(op.known_params or ()), "batch_prob"):
+        if key not in params:  # one of the late ones
+            continue
         value, small = params[key], op.param_shapes.get(key, ()) is not None and key not in op.shared_params
         if value.is_floating_point() and small:
             check(value.isfinite(), None, f"{key}: expected finite values")

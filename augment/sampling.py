@@ -145,7 +145,9 @@ class Draw:
         p_batch: float = 1.0,
     ) -> None:
         by_row, by_batch = isinstance(p, Tensor) or 0 < p < 1, 0 < p_batch < 1
-        columns += int(by_row) + int(by_batch)
+        first = 1 if by_row else 0  # a sum of bools is no number to the compiler of torch 2.9
+        gates = first + (1 if by_batch else 0)
+        columns += gates
         self.shape = shape
         self.device = device
         self.source = stream  # keeps the number valid
@@ -164,10 +166,10 @@ class Draw:
         elif p == 0:
             gate = torch.zeros_like(gate)
         if by_batch:
-            gate = gate & (self.u[:1, int(by_row)] < p_batch)
+            gate = gate & (self.u[:1, first] < p_batch)
         elif p_batch == 0:
             gate = torch.zeros_like(gate)
-        self.gate, self.u = gate, self.u[:, by_row + by_batch :]
+        self.gate, self.u = gate, self.u[:, gates:]
 
     def normal(self, shape: Sequence[int], mean: float, std: float) -> Tensor:
         """Draw float32 normal noise (B, *shape); rows that stay closed may be zeros."""

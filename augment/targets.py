@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import visibility
-from .arguments import BORDER_MODES, RESAMPLE, Check, channel_values, label_values, one_of, switch
+from .arguments import label_values
 from .base import Augmentation, Flags, Params
 from .kinds import Geometric
 from .replay import of_call
@@ -21,19 +21,6 @@ SPATIAL = {"bbox": 4, "bbox_xyxy": 3, "bbox_xywh": 3, "keypoints": 3}  # rank of
 TAILS = {"bbox": (4, 2), "bbox_xyxy": (4,), "bbox_xywh": (4,), "keypoints": (2,)}  # last dimensions
 KEYS = ("image", "mask", *SPATIAL, "class")
 ALIASES = {"input": "image", "label": "class"}
-OPTIONS = {
-    "image": None,  # any flag of an op
-    "mask": ("resample", "padding_mode", "fill", "align_corners"),
-    **dict.fromkeys(SPATIAL, ("clip",)),
-    "class": (),
-}
-OPTION_CHECKS: Mapping[str, Check] = {
-    "resample": one_of(*RESAMPLE),
-    "padding_mode": one_of(*BORDER_MODES),
-    "fill": channel_values,
-    "align_corners": switch,
-    "clip": switch,
-}
 
 
 @dataclass(frozen=True)
@@ -45,6 +32,7 @@ class Target:
     rank: int | None = None
     added: int = 0
     watched: bool = False  # by ``visibility``, and no output
+    valid: Tensor | None = None  # (B, N) bool, False for padding
 
     def restore(self, keepdim: bool) -> Value:
         """Give the value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
@@ -102,26 +90,6 @@ def is_image(value: Tensor) -> bool:
     return value.is_floating_point() or value.dtype == torch.uint8
 
 
-def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str, Flags]:
-    """Check the ``extra_args`` of a container and give them by data key."""
-    options: dict[str, Flags] = {}
-    for key, args in (extra_args or {}).items():
-        name = data_key(key)
-        allowed = OPTIONS[name]
-        if not isinstance(args, Mapping):
-            raise TypeError(f"extra_args[{name!r}]: expected a dict of options, got {args!r}")
-        foreign = [] if allowed is None else [arg for arg in args if arg not in allowed]
-        if foreign:
-            raise TypeError(f"extra_args[{name!r}]: expected names out of {allowed}, got {foreign}")
-        given = {k: v.name.lower() if isinstance(v, Enum) else v for k, v in args.items()}
-        if allowed is not None:  # those for images are checked by each op
-            given = {k: OPTION_CHECKS[k](v, f"extra_args[{name!r}][{k!r}]") for k, v in given.items()}
-        options[name] = given
-        if name == "mask":  # nearest takes edges, and the other modes follow the image
-            options[name].pop("align_corners", None)
-    return options
-
-
 def as_target(key: str, value: Value, image_rank: int | None) -> Target:
     """Take a value as a batch."""
     if key == "class":
@@ -131,6 +99,10 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
             raise TypeError(
                 f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}"
             )
+        tail = TAILS.get(key)
+        foreign = [] if tail is None else [tuple(entry.shape) for entry in value if entry.shape[1:] != tail]
+        if foreign:
+            raise ValueError(f"{key}: expected entries (N, ...), the last being {tail}; got shape {foreign[0]}")
         return Target(key, list(value))
     if not isinstance(value, Tensor):
         raise TypeError(f"{key}: expected a tensor, got {type(value).__name__}")
@@ -146,6 +118,75 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
         raise ValueError(f"{key}: expected {least} to {most} dimensions{form}; got shape {tuple(value.shape)}")
     added = most - value.ndim
     return Target(key, value[(None,) * added], value.ndim, added)
+
+
+def as_targets(values: Sequence[Value], keys: Sequence[str]) -> list[Target]:
+    """Take the values of a call, one for each key, as batches of one number of rows."""
+    ranks = [v.ndim for k, v in zip(keys, values, strict=True) if k == "image" and isinstance(v, Tensor)]
+    targets = [as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)]
+    like = frame(targets)
+    if like is not None:
+        check_batch(targets, len(like), (like.shape[-2], like.shape[-1]), like.device)
+    return targets
+
+
+def label_names(targets: Sequence[Target]) -> list[str]:
+    """Name boxes and keypoints by their keys, the second of a kind by ``_1`` and so on."""
+    names: list[str] = []
+    for target in targets:
+        if target.key in SPATIAL:
+            count = sum(name.partition("#")[0] == target.key for name in names)
+            names.append(f"{target.key}#{count}")
+    return [name.removesuffix("#0").replace("#", "_") for name in names]
+
+
+def known(targets: Sequence[Target], keepdim: bool) -> list[Tensor | None]:
+    """Give of the boxes and keypoints of a call which ones are no padding, None where nothing says so."""
+    spatial = [t for t in targets if t.key in SPATIAL]
+    return [None if t.valid is None else replace(t, value=t.valid).restore(keepdim) for t in spatial]
+
+
+def frame(targets: Sequence[Target]) -> Tensor | None:
+    """Give the first image or mask that is a batch, which tells the rows and the size; None without."""
+    return next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+
+
+def marked(target: Target, name: str, valid: Any) -> Target:
+    """Give boxes or keypoints with the mask that says which of them are no padding."""
+    if isinstance(target.value, list):
+        raise TypeError(f"valid[{name!r}]: expected only beside a padded tensor, and {name} came as a list")
+    if not isinstance(valid, Tensor) or valid.dtype != torch.bool:
+        got = valid.dtype if isinstance(valid, Tensor) else type(valid).__name__
+        raise TypeError(f"valid[{name!r}]: expected a bool tensor, got {got}")
+    batch = valid[(None,) * target.added]
+    if batch.shape != target.value.shape[:2]:
+        shape = tuple(target.value.shape[target.added : 2])
+        raise ValueError(f"valid[{name!r}]: expected shape {shape}, as {name} has; got {tuple(valid.shape)}")
+    return replace(target, valid=batch)
+
+
+def pick(rows: Tensor, new: Target, old: Target, dims: int = 1) -> Target:
+    """Take of two values the new one where the mask ``rows``, of the first ``dims`` dimensions, is open."""
+
+    def among(open: Tensor, one: Tensor, other: Tensor) -> Tensor:
+        if (one.shape, one.dtype) != (other.shape, other.dtype):
+            raise ValueError(
+                f"{new.key}: expected one shape and dtype, whichever op a row gets; got "
+                f"{tuple(one.shape)} {one.dtype} and {tuple(other.shape)} {other.dtype}"
+            )
+        return torch.where(open, one, other)
+
+    if new.value is old.value:
+        return new
+    if new.valid is not old.valid:  # rows were mixed
+        mixed = [v for v in (new.valid, old.valid) if v is not None]
+        one, other = (torch.ones_like(mixed[0]) if v is None else v for v in (new.valid, old.valid))
+        new = replace(new, valid=among(rows.unsqueeze(-1), one, other))
+    if isinstance(new.value, list):
+        pairs = enumerate(zip(new.value, old.value, strict=True))
+        return replace(new, value=[among(rows[i], one, other) for i, (one, other) in pairs])
+    mask = rows.view(*rows.shape, *(1 for _ in new.value.shape[dims:]))
+    return replace(new, value=among(mask, new.value, old.value))
 
 
 def check_batch(
@@ -184,7 +225,7 @@ def transform(
     """Apply one op to all targets of a call."""
     warp = None
     if isinstance(op, Geometric):
-        like = next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+        like = frame(targets)
         warp = op.gated_warp(op.reference(params) if like is None else like, params, flags, gate)
 
     def moved(target: Target) -> Value:
@@ -204,13 +245,20 @@ def transform(
         if warp is None or key not in SPATIAL:
             return value
         if target.watched:
-            by_center = isinstance(op, Geometric) and op.keeps_by_center
-            return _each(
-                move(key, value, warp, gate, {}), lambda v, size=warp.size: visibility.cut(key, v, size, by_center)
-            )
+            return watched_after(op, target, warp, gate)
         return move(key, value, warp, gate, chosen)
 
     return [replace(target, value=moved(target)) for target in targets]
+
+
+def watched_after(op: Augmentation, target: Target, warp: Warp, gate: Tensor | None) -> Value:
+    """Move what is watched, and lose what the op cuts off; by centres only in the rows that it changes."""
+    value = move(target.key, target.value, warp, gate, {})
+    seen = _each(value, lambda v: visibility.cut(target.key, v, warp.size))
+    if not (isinstance(op, Geometric) and op.keeps_by_center):
+        return seen
+    held = _each(value, lambda v: visibility.cut(target.key, v, warp.size, True))
+    return held if gate is None else pick(gate, replace(target, value=held), replace(target, value=seen)).value
 
 
 def fitting(options: Flags, mask: Tensor) -> Flags:
@@ -284,31 +332,54 @@ def as_xyxy(key: str, boxes: Tensor) -> Tensor:
     return boxes
 
 
+def from_xyxy(key: str, boxes: Tensor, dtype: torch.dtype) -> Tensor:
+    """Give boxes (B, N, 4), x1, y1, x2, y2, or keypoints, in the form of a data key and in a dtype."""
+    if key == "bbox":
+        x1, y1, x2, y2 = boxes.unbind(-1)
+        boxes = torch.stack([x1, y1, x2, y1, x2, y2, x1, y2], -1).unflatten(-1, (4, 2))
+    elif key == "bbox_xywh":
+        boxes = torch.cat([boxes[..., :2], boxes[..., 2:] - boxes[..., :2]], -1)
+    return boxes.to(dtype) if dtype.is_floating_point else boxes.round().to(dtype)
+
+
 def all_boxes(targets: Sequence[Target]) -> Tensor | None:
     """Give all boxes of a call as (B, N, 4), x1, y1, x2, y2, rows of a list filled up with empty ones; None without."""
     found = [t for t in targets if t.key.startswith("bbox") and not t.watched]
     padded = [pad_sequence(t.value, True) if isinstance(t.value, list) else t.value for t in found]
     boxes = [as_xyxy(t.key, value) for t, value in zip(found, padded, strict=True)]
+    boxes = [
+        b if t.valid is None else torch.where(t.valid.unsqueeze(-1), b, 0) for t, b in zip(found, boxes, strict=True)
+    ]
     return torch.cat([b.to(boxes[0].dtype) for b in boxes], 1) if boxes else None
 
 
-def watch(targets: Sequence[Target], size: tuple[int, int] | None) -> list[Target]:
+def watch(targets: Sequence[Target]) -> list[Target]:
     """Give targets that go through the ops beside the boxes and keypoints of a call, to tell what is still seen."""
-    watched = []
+    watched, like = [], frame(targets)
     for target in targets:
         if target.key not in SPATIAL:
             continue
         key = "keypoints" if target.key == "keypoints" else "bbox_xyxy"
         value = _each(target.value, lambda v, key=key, given=target.key: visibility.start(key, as_xyxy(given, v)))
-        if size is not None:
-            value = _each(value, lambda v, key=key: visibility.cut(key, v, size))
+        if like is not None:
+            size = (like.shape[-2], like.shape[-1])
+            value = _each(value, lambda v, key=key, size=size: visibility.cut(key, v, size))
         watched.append(replace(target, key=key, value=value, watched=True))
     return watched
 
 
 def verdicts(watched: Sequence[Target], least: float) -> list[Target]:
     """Say of watched targets what is still seen, (B, N) bool or a list of (N,)."""
-    return [replace(t, value=_each(t.value, lambda v, t=t: visibility.verdict(t.key, v, least))) for t in watched]
+    found = [replace(t, value=_each(t.value, lambda v, t=t: visibility.verdict(t.key, v, least))) for t in watched]
+
+    def among(target: Target) -> Target:
+        if target.valid is None:
+            return target
+        if isinstance(target.value, list):
+            return replace(target, value=[v & k for v, k in zip(target.value, target.valid, strict=True)])
+        return replace(target, value=target.value & target.valid)
+
+    return [among(target) for target in found]
 
 
 def _each(value: Value, fn: Callable[[Tensor], Tensor]) -> Value:

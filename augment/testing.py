@@ -89,6 +89,13 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+MIXES: Mapping[str, Mapping[str, Any]] = {
+    "PatchMix": {"patch_size": 5},
+    "RandomJigsaw": {"grid": (2, 4)},
+    "RandomMixUpV2": {"mask_classes": 4},
+}
+
+
 @dataclass(frozen=True)
 class Case:
     """One op with arguments."""
@@ -120,6 +127,11 @@ class Case:
 def ops() -> dict[str, type[Augmentation]]:
     """Give every op by name."""
     return {name: getattr(_ops, name) for name in _ops.__all__}
+
+
+def mixes() -> list[Case]:
+    """Give a case for every op that combines rows, which are no part of ``ops``: no row of theirs stands alone."""
+    return [Case(op.__name__, op, MIXES.get(op.__name__, {})) for op in _ops.MIXES]
 
 
 def cases(variants: bool = True) -> list[Case]:

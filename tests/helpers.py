@@ -78,6 +78,49 @@ def assert_params_close(a: Any, b: Any) -> None:
         assert a == b
 
 
+def centres(blob: Tensor) -> Tensor:
+    """Give the centroids (B, 2) of bright blobs (B, 1, h, w)."""
+    weights = (blob - blob.amin((1, 2, 3), keepdim=True))[:, 0]
+    u, v = torch.arange(1.0 * blob.shape[-1]), torch.arange(1.0 * blob.shape[-2]).unsqueeze(1)
+    moments = torch.stack([(weights * u).sum((1, 2)), (weights * v).sum((1, 2))], -1)
+    return moments / weights.sum((1, 2)).unsqueeze(-1)
+
+
+def assert_labels_follow(container: Any, seed: int, rows: int = 2, reach: float = 0.25) -> None:
+    """Require mask, keypoint, box and matrix to be where a blob (B, 1, 40, 56) is, an exact replay, and a way back.
+
+    The keys of the container are image, mask, keypoints, bbox_xyxy.
+    """
+    x, y = torch.arange(56.0), torch.arange(40.0).unsqueeze(1)
+    points = torch.tensor([[[27.0, 19.0]], [[29.3, 20.6]], [[26.4, 21.0]], [[28.0, 18.5]]])[:rows]
+    squared = (x - points[..., :1]) ** 2 + (y - points[..., 1:]) ** 2
+    image = (-squared / 8).exp().unsqueeze(1)
+    given = [image, (squared < 9).long(), points, torch.cat([points - 6, points + 6], -1)]
+    blob, disc, moved, box = output = call_seeded(container, *given, seed=seed)
+    h, w = blob.shape[-2:]
+    if container.transform_matrix is not None:
+        ahead = torch.nn.functional.pad(points, (0, 1), value=1.0) @ container.transform_matrix.mT
+        assert_close(moved, ahead[..., :2], atol=1e-3, rtol=0)
+    inside = (box[:, 0] >= 0).all(1) & (box[:, 0, 2] <= w) & (box[:, 0, 3] <= h)
+    assert_close(centres(blob)[inside], moved[inside, 0], atol=reach, rtol=0)
+    for i in inside.nonzero().flatten().tolist():
+        column, row = (round(c) for c in moved[i, 0].tolist())
+        assert disc[i, row, column] == 1
+    params = container._params
+    replayed = container(*given, params=params)
+    assert all(torch.equal(new, old) for new, old in zip(replayed, output, strict=True))
+    lists = container(image, *map(list, given[1:]), params=params)
+    for entries, batch in zip(lists[1:], output[1:], strict=True):
+        assert_close(torch.stack(entries), batch, atol=1e-5, rtol=0)
+    back = container.inverse(*output, params=params)
+    assert back[0].shape == image.shape and back[1].shape == given[1].shape
+    assert_close(back[2], points, atol=1e-2, rtol=0)
+    assert_close(centres(back[0])[inside], points[inside, 0], atol=reach, rtol=0)
+    upright = given[3].flatten(1)
+    enclosing = torch.cat([back[3][..., :2] - 1e-2, -back[3][..., 2:] - 1e-2], -1).flatten(1)
+    assert (enclosing <= torch.cat([upright[:, :2], -upright[:, 2:]], -1)).all()
+
+
 def call_seeded(op: Callable[..., Any], *args: Any, seed: int = 7, **kwargs: Any) -> Any:
     """Call with the default generator seeded."""
     torch.manual_seed(seed)
@@ -91,8 +134,10 @@ __all__ = [
     "SAME_SHAPE",
     "SIZE",
     "Case",
+    "assert_labels_follow",
     "assert_params_close",
     "call_seeded",
+    "centres",
     "distance",
     "graphs",
     "labels",

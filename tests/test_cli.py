@@ -15,7 +15,7 @@ import augment
 from augment import photographs, preview
 from augment.__main__ import first_sentence, main, markdown, table
 from augment.photographs import ANYWHERE, CARRIED, HEIGHT, WIDTH, batch, read
-from augment.testing import cases, ops
+from augment.testing import cases, mixes, ops
 
 CELL = (WIDTH // 2, HEIGHT // 2)
 GEOMETRIC = [case for case in preview.choose(None) if case.geometric]
@@ -382,7 +382,8 @@ def test_list_names_every_op(capsys, monkeypatch):
     assert lines[0].split()[:3] == ["Op", "Kind", "Constructor"]
     assert all(len(line) <= 110 and line == line.rstrip() for line in lines)
     named = [line.split()[:2] for line in lines[2:] if not line.startswith(" ")]
-    assert named == [[case.name, "geometric" if case.geometric else "intensity"] for case in cases(variants=False)]
+    kinds = [[case.name, "geometric" if case.geometric else "intensity"] for case in cases(variants=False)]
+    assert named == kinds + [[case.name, "mix"] for case in mixes()]
 
 
 def test_list_in_markdown(capsys):
@@ -390,7 +391,9 @@ def test_list_in_markdown(capsys):
     head, rule, *lines = capsys.readouterr().out.splitlines()
     assert head == "| Op | Kind | Constructor | What it does |"
     assert rule == "| --- | --- | --- | --- |"
-    assert [line.split(" | ")[0] for line in lines] == [f"| {name}" for name in ops()]
+    assert [line.split(" | ")[0] for line in lines] == [
+        f"| {name}" for name in [*ops(), *(case.name for case in mixes())]
+    ]
     assert "| RandomHorizontalFlip | geometric | `RandomHorizontalFlip(p=0.5, p_batch=1.0, same_on_batch=False, " in (
         "\n".join(lines)
     )

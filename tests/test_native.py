@@ -21,6 +21,7 @@ FLIPS = geometry.invert(
         ANGLES,
     )
 )
+IDENTITIES = torch.eye(3).expand(B, 3, 3)
 FIELD = torch.randn(B, 2, 17, 23, generator=torch.Generator().manual_seed(2)) * torch.tensor([0.0, 1.0, 3.0]).view(
     3, 1, 1, 1
 )
@@ -45,6 +46,14 @@ LINES = torch.stack([EVEN, EVEN + torch.tensor([[[0.0] * 4]] * 2 + [[[0, 2.0, -1
 LINES[1, 1, 1] += 0.7
 HOLES = torch.tensor([[[0.0, 0, 0, 5]] * 2, [[3, 4, 5, 6], [5, 1, 3, 9]], [[20, 0, 3, 17], [0, 0, 0, 0]]])
 SOURCES = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0, 2, 1]])
+STEPS = torch.cat(
+    [
+        torch.tensor([[[0.0, 0], [0, 0]], [[5, 20], [6, 0.3]], [[3, 4], [12, 0.4]]]),
+        torch.stack([ROTATIONS, IDENTITIES], 1).flatten(2),
+    ],
+    2,
+)
+MIXTURES = torch.cat([torch.tensor([[0.2, 0.3, 0.5]] * 3), STEPS.flatten(1)], 1)
 DTYPES = {"look_up": torch.uint8, "stretch_levels": torch.uint8}
 NAMES = {"colour_jiggle": "colour_jitter"}
 
@@ -85,6 +94,8 @@ CALLS = {
     "defocus": (torch.tensor([[0.0, 0.0], [2.0, 0.3], [9.0, 0.5]]), "replicate"),
     "zoom_blur": (torch.tensor([1.0, 1.2, 1.6]), 4),
     "jpeg": (torch.cat([GATE.unsqueeze(1), TABLES.flatten(1)], 1),),
+    "policy": (STEPS, 1, [0.0]),
+    "policy_mixture": (MIXTURES, 2, 0, [0.5]),
     "downscale": (SCALES, "area", "bilinear"),
     "downscale_nearest": (SCALES, "nearest", "nearest"),
 }
@@ -126,6 +137,7 @@ def test_opcheck_others() -> None:
     along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
     torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
     torch.library.opcheck(torch.ops.augment.follow_field.default, (FIELD, torch.rand(B, 4, 2) * 15, 5))
+    torch.library.opcheck(torch.ops.augment.log_gamma_quantile.default, (torch.rand(B, 4), 0.5))
     torch.library.opcheck(torch.ops.augment.follow_formula.default, (LENS, torch.rand(B, 4, 2) * 15, "fisheye", 5))
 
 

@@ -50,6 +50,38 @@ def test_detection_example_runs() -> None:
     assert names["keep"].tolist() == [[True, False]] * 2
 
 
+def test_choices_example_runs() -> None:
+    code = [block for language, block in BLOCKS if language == "python"][2]
+    images = torch.randint(0, 256, (4, 3, 90, 120), dtype=torch.uint8)
+    names = {"K": augment, "images": images, "points": torch.tensor([[[30.0, 40]]] * 4)}
+    exec(code, names)
+    assert names["image"].shape == (4, 3, 64, 64) and names["points"].shape == (4, 1, 2)
+    assert torch.equal(names["image"], names["again"])
+
+
+def test_mixing_example_runs(optimizer: str) -> None:
+    code = [block for language, block in BLOCKS if language == "python"][3]
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    boxes, labels = torch.tensor([[[10.0, 20, 60, 80], [0, 0, 0, 0]]] * 4), torch.randint(10, (4, 2))
+    names = {"K": augment, "torch": torch, "images": torch.rand(4, 3, 90, 120), "boxes": boxes, "labels": labels}
+    names["masks"] = torch.randint(5, (4, 1, 90, 120))
+    exec(code, names)
+    assert names["boxes"].shape == (4, 16, 4) and names["classes"].shape == names["keep"].shape == (4, 16)
+    assert names["shares"].shape == (4, 10)
+
+
+def test_policy_example_runs(optimizer: str) -> None:
+    code = [block for language, block in BLOCKS if language == "python"][4]
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    images, boxes = torch.randint(0, 256, (3, 3, 40, 50), dtype=torch.uint8), torch.tensor([[[10.0, 20, 30, 40]]] * 3)
+    masks = torch.randint(0, 5, (3, 1, 40, 50))
+    names = {"torch": torch, "K": augment, "images": images, "masks": masks, "boxes": boxes}
+    exec(code, names)
+    assert names["image"].shape == (3, 3, 40, 50) and names["image"].dtype == torch.uint8
+    assert names["mask"].dtype == torch.int64 and names["boxes"].shape == (3, 1, 4)
+    assert names["drawn"]["operation"].shape == (3, 2)
+
+
 def test_contributed_op_works() -> None:
     from augment.base import Flags, Params
     from augment.functional import colour

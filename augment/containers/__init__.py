@@ -1,5 +1,7 @@
 """Containers."""
 
-from .sequential import AugmentationSequential, ParamItem
+from .choice import OneOf, RandomApply, RandomOrder, SomeOf
+from .params import ParamItem
+from .sequential import AugmentationSequential
 
-__all__ = ["AugmentationSequential", "ParamItem"]
+__all__ = ["AugmentationSequential", "OneOf", "ParamItem", "RandomApply", "RandomOrder", "SomeOf"]

@@ -64,5 +64,5 @@ def covered_points(
     height, width = dropped.shape[-2:]
     x, y = (points + 0.5).floor().unbind(2)
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-    index = (y.clamp(0, height - 1) * width + x.clamp(0, width - 1)).long()
-    return dropped.flatten(1).gather(1, index) & inside
+    x, y = (torch.where(inside, v, 0).long() for v in (x, y))  # what was lost before is NaN, and nowhere
+    return dropped.flatten(1).gather(1, y * width + x) & inside

@@ -30,6 +30,17 @@ def pixel_grid(h: int, w: int, like: Tensor) -> tuple[Tensor, Tensor]:
     return x.view(1, 1, w), y.view(1, h, 1)
 
 
+def along_axes(
+    matrix: Tensor,  # (..., 3, 3), output pixel -> input pixel
+    h: int,
+    w: int,
+) -> tuple[Tensor, Tensor]:  # (..., 3, 1, w) and (..., 3, h, 1)
+    """Give what the columns and the rows of an h by w output add to the three coordinates that a homography gives."""
+    x, y = pixel_grid(h, w, matrix)
+    a, b, c = matrix.unsqueeze(-1).unsqueeze(-1).unbind(-3)
+    return a * x, b * y + c
+
+
 def positions(
     matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel; its last row is (0, 0, 1) unless projective
     h: int,
@@ -37,11 +48,23 @@ def positions(
     projective: bool,
 ) -> Tensor:  # (B, 2, h, w), x and y
     """Map the pixels of an h by w output through a homography."""
-    x, y = pixel_grid(h, w, matrix)
-    rows = 3 if projective else 2
-    a, b, c = matrix[:, :rows].reshape(-1, rows, 3, 1, 1).unbind(2)
-    mapped = a * x + (b * y + c)
+    along_x, along_y = along_axes(matrix if projective else matrix[:, :2], h, w)
+    mapped = along_x + along_y
     return mapped[:, :2] / mapped[:, 2:] if projective else mapped
+
+
+def affine_positions(
+    matrix: Sequence[Sequence[float]],  # two rows of three, output pixel -> x, y
+    h: int,
+    w: int,
+    like: Tensor,
+) -> Tensor:  # (2, h, w)
+    """Map the pixels of an h by w output, each coordinate in one pass."""
+    x, y = pixel_grid(h, w, like)
+    output = like.new_empty(2, h, w)
+    for (a, b, c), plane in zip(matrix, output, strict=True):
+        torch.add(y[0] * b + c, x[0], alpha=a, out=plane)
+    return output
 
 
 def normalised(
@@ -71,13 +94,20 @@ def sample_grid(
 
 def per_channel(values: Sequence[float], like: Tensor) -> Tensor:
     """Give one value, or one a channel, as (1 or C, 1, 1) in the dtype and on the device of ``like``."""
-    if not like.is_floating_point():
-        limits = torch.iinfo(torch.uint8 if like.dtype == torch.bool else like.dtype)
-        values = [round(value) for value in values]
-        if not all(limits.min <= value <= limits.max for value in values):
-            raise ValueError(f"fill: expected values that {like.dtype} can hold, got {values}")
+    values = _fit(values, like.dtype)
     entries = [torch.full((1, 1), value, dtype=like.dtype, device=like.device) for value in values]
     return torch.stack(entries)
+
+
+def _fit(values: Sequence[float], dtype: torch.dtype) -> Sequence[float]:
+    """Round values that integers shall hold, and refuse those that they cannot."""
+    if dtype.is_floating_point:
+        return values
+    limits = torch.iinfo(torch.uint8 if dtype == torch.bool else dtype)
+    rounded = [round(value) for value in values]
+    if not all(limits.min <= value <= limits.max for value in rounded):
+        raise ValueError(f"fill: expected values that {dtype} can hold, got {rounded}")
+    return rounded
 
 
 def sample_nearest(
@@ -90,20 +120,59 @@ def sample_nearest(
 
     A position that rounding left just below a half counts as the half that it is.
     """
+    if image.is_cpu and image.shape[0] == 1:
+        return sample_row(image[0], position[0].detach().clone(), border, fill).unsqueeze(0)
     height, width = image.shape[-2:]
     x, y = (position + (0.5 + max(height, width) * 2**-22)).floor().unbind(1)
     row, column = fold_index(y, height, border), fold_index(x, width, border)
     index = row.clamp(0, height - 1) * width + column.clamp(0, width - 1)
-    flat, index = image.flatten(2), index.long().flatten(1)
-    if len(flat) == 1:
-        taken = flat.index_select(2, index[0])
-    else:
-        taken = flat.gather(2, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
-    output = taken.unflatten(2, position.shape[-2:])
+    index = index.long().flatten(1).unsqueeze(1).expand(-1, image.shape[1], -1)
+    output = image.flatten(2).gather(2, index).unflatten(2, position.shape[-2:])
     if border != "constant":
         return output
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
     return torch.where(inside.unsqueeze(1), output, per_channel(fill, image))
+
+
+def sample_row(
+    image: Tensor,  # (C, H, W), any dtype
+    position: Tensor,  # (2, h, w), in pixels; it is written over
+    border: str,
+    fill: Sequence[float],
+    out: Tensor | None = None,  # where to write
+) -> Tensor:  # (C, h, w)
+    """Do the same for one image, plane by plane. A frame of the fill around it spares a choice at every pixel."""
+    height, width = image.shape[1:]
+    x, y = position.add_(0.5 + max(height, width) * 2**-22).floor_()
+    if border == "constant":
+        planes = _framed(image, fill)
+        x, y, start, width = x.clamp_(-1, width), y.clamp_(-1, height), width + 3, width + 2
+    else:
+        planes, start = image.flatten(1), 0
+        x = fold_index(x, width, border).clamp_(0, width - 1)
+        y = fold_index(y, height, border).clamp_(0, height - 1)
+    if width * height >= 2**23 and position.dtype == torch.float32:  # more than it counts
+        x, y = x.double(), y.double()
+    index = y.mul_(width).add_(x).add_(start).int().flatten()
+    if image.requires_grad:
+        return torch.stack([plane.index_select(0, index) for plane in planes]).view(-1, *position.shape[1:])
+    output = image.new_empty((len(image), *position.shape[1:])) if out is None else out
+    for plane, target in zip(planes, output.flatten(1), strict=True):
+        torch.index_select(plane, 0, index, out=target)
+    return output
+
+
+def _framed(image: Tensor, fill: Sequence[float]) -> Sequence[Tensor]:
+    """Give the planes (C, N) of an image (C, H, W) with one more pixel on every side."""
+    values = _fit(fill, image.dtype)
+    if image.requires_grad:
+        values = list(values) * (1 if len(values) == len(image) else len(image))
+        return [F.pad(plane, [1] * 4, value=value).view(-1) for plane, value in zip(image, values, strict=True)]
+    framed = image.new_zeros((len(image), image.shape[1] + 2, image.shape[2] + 2))
+    if any(values):
+        framed.copy_(per_channel(fill, image).expand_as(framed))
+    framed[:, 1:-1, 1:-1] = image
+    return framed.flatten(1).unbind()
 
 
 def fold_index(index: Tensor, size: int, border: str) -> Tensor:
@@ -286,11 +355,11 @@ def stretch(image: Tensor, axis: int, first: int, n: int, border: str, level: Te
         index = torch.arange(first, first + n, device=image.device)
         return image.index_select(axis, fold_index(index, size, border))
     low, high = min(max(first, 0), size), min(max(first + n, 0), size)
-    output = image.new_zeros((*image.shape[:axis], n, *image.shape[axis + 1 :]))
-    if level is not None:
-        output = output + level
-    output.narrow(axis, low - first if high > low else 0, high - low).copy_(image.narrow(axis, low, high - low))
-    return output
+    before = low - first if high > low else 0
+    level = image.new_zeros(()) if level is None else level
+    blank = [list(image.shape), list(image.shape)]
+    blank[0][axis], blank[1][axis] = before, n - before - (high - low)
+    return torch.cat([level.expand(blank[0]), image.narrow(axis, low, high - low), level.expand(blank[1])], axis)
 
 
 def sample_field(

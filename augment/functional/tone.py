@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from ..opaque import store
+
 LEVELS = 256
 
 
@@ -51,14 +53,14 @@ def stretch_levels(
     image: Tensor,  # (C, H, W), uint8
     out: Tensor,  # (C, H, W), where to write
 ) -> Tensor:
-    """Do the same to bytes, by a table from the lowest to the highest."""
+    """Do the same to bytes."""
     limits = torch.stack([image.amin((-2, -1)), image.amax((-2, -1))], 1).tolist()
     for plane, target, (low, high) in zip(image, out, limits, strict=True):
-        if low == high:
+        if low == high or (low, high) == (0, LEVELS - 1):
             target.copy_(plane)
         else:
-            ramp = torch.arange(LEVELS, device=image.device) - low
-            look_up(plane, ramp * ((LEVELS - 1) / (high - low)), target)
+            stretched = plane.float().sub_(low).mul_((LEVELS - 1) / (high - low))
+            target.copy_(store(stretched, torch.uint8, native=True))
     return out
 
 
@@ -134,13 +136,12 @@ def equalize_table(
     The step is the number of pixels below the highest occupied level over 255; an image of too few levels or pixels for
     a step stays as it is.
     """
-    occupied = histogram > 0
-    highest = LEVELS - 1 - occupied.flip(-1).int().argmax(-1, keepdim=True)
-    total = histogram.sum(-1, keepdim=True)
-    step = (total - histogram.gather(-1, highest)) // (LEVELS - 1)
-    below = histogram.cumsum(-1) - histogram
-    table = (below + step // 2) // step.clamp(min=1)
-    return table.clamp(0, LEVELS - 1), step > 0
+    places = torch.arange(LEVELS, device=histogram.device)
+    highest = torch.where(histogram > 0, places, 0).amax(-1, keepdim=True)
+    upto = histogram.cumsum(-1)
+    step = (upto[..., -1:] - histogram.gather(-1, highest)) // (LEVELS - 1)
+    table = (upto - histogram + step // 2) // step.clamp(min=1)
+    return table.clamp_(max=LEVELS - 1), step > 0
 
 
 def equalize_row(
@@ -149,7 +150,8 @@ def equalize_row(
 ) -> Tensor:
     """Flatten the histogram of every channel, one by one."""
     level = levels(image).flatten(1)
-    histogram = torch.stack([plane.bincount(minlength=LEVELS) for plane in level])
+    counted = image.flatten(1) if image.dtype == torch.uint8 else level  # bytes are counted faster
+    histogram = torch.stack([plane.bincount(minlength=LEVELS) for plane in counted])
     table, useful = equalize_table(histogram)
     output = torch.empty_like(image, memory_format=torch.contiguous_format) if out is None else out
     for c, (entries, fits) in enumerate(zip(_output(table, image), useful.flatten().tolist(), strict=True)):

@@ -12,17 +12,23 @@ from .field import displace, follow_field, smooth_field
 from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
+from .mix import collage, pick_labels, take_rows
 from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
+from .policy import apply_policy, mix_policies
+from .quantile import dirichlet
 from .resize import resize
 from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
 from .weather import rain
 
 __all__ = [
     "add_noise",
+    "apply_policy",
     "box_blur",
+    "collage",
     "colour_jitter",
     "defocus",
+    "dirichlet",
     "displace",
     "displace_by",
     "displace_lines",
@@ -40,8 +46,10 @@ __all__ = [
     "jpeg",
     "look_up",
     "median_blur",
+    "mix_policies",
     "permute",
     "photometric_distort",
+    "pick_labels",
     "place",
     "plasma",
     "posterize",
@@ -56,6 +64,7 @@ __all__ = [
     "smooth_field",
     "stretch",
     "take_channels",
+    "take_rows",
     "warp_homography",
     "zoom_blur",
 ]

@@ -63,8 +63,12 @@ def _warp_row(
         return resample.shifted(image, *line.place, h, w, padding, fill, out)
     if line.taps is not None and not matrices.requires_grad:
         return resample.separable(image, *line.taps, padding, fill, out)
-    # sampling jumps about, which is slow in memory that was not read in order before
-    return resample.homography(image.clone()[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
+    # sampling jumps about, which is slow in memory that was not read in order before; a row that was converted has been
+    read = image if out is None and not image.requires_grad else image.clone()
+    if mode != resample.MODES["nearest"] and not (projective or matrices.requires_grad):
+        grid = resample.affine_positions(line.matrix[-3:-1], h, w, read)
+        return resample.sample_grid(read[None], grid[None], mode, padding, fill)[0]
+    return resample.homography(read[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
 
 
 def _is_identity(image: Tensor, matrices: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:

@@ -1,5 +1,7 @@
 """Curves of brightness, histograms and look-up tables."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -8,24 +10,44 @@ from ..opaque import load, rowwise, store
 from .rows import Out, Rows, keep_rows
 
 
-def _look_up_row(image: Tensor, tables: Tensor, places: Tensor, out: Out = None) -> Tensor:
+class Tables(NamedTuple):
+    """What the tables of a row say.
+
+    Attributes:
+        shift: what they add to every byte, cut to 0..255; None for anything else.
+        places: memory to work in, which is dearer to come by than to fill.
+    """
+
+    shift: int | None
+    places: Tensor
+
+
+def _read_tables(image: Tensor, tables: Tensor) -> list[Tables]:
+    shift = tables[:, :1, 128:129] - 128
+    ramp = torch.arange(tone.LEVELS, device=image.device)
+    shifts = (tables == (ramp + shift).clamp(0, tone.LEVELS - 1)).flatten(1).all(1)
+    places = image.new_empty(image.shape[-2:].numel(), dtype=torch.int32)
+    found = zip(shifts.tolist(), shift.flatten().tolist(), strict=True)
+    return [Tables(int(by) if shifts else None, places) for shifts, by in found]
+
+
+def _look_up_row(image: Tensor, tables: Tensor, read: Tables, out: Out = None) -> Tensor:
     output = torch.empty_like(image) if out is None else out
-    for plane, table, target in zip(image, tables, output, strict=True):
-        tone.look_up(plane, table, target, places)
+    if read.shift is None:
+        for plane, table, target in zip(image, tables, output, strict=True):
+            tone.look_up(plane, table, target, read.places)
+    elif read.shift > 0:
+        torch.clamp(image, max=tone.LEVELS - 1 - read.shift, out=output).add_(read.shift)
+    else:
+        torch.clamp(image, min=-read.shift, out=output).sub_(-read.shift)
     return output
 
 
-def _are_ramps(image: Tensor, tables: Tensor, *_: object) -> list[bool]:
-    ramp = torch.arange(tone.LEVELS, device=image.device)
-    return (tables == ramp).flatten(1).all(1).tolist()
+def _are_ramps(image: Tensor, tables: Tensor, read: list[Tables], *_: object) -> list[bool]:
+    return [row.shift == 0 for row in read]
 
 
-def _places(image: Tensor, tables: Tensor) -> list[Tensor]:
-    """Give the rows memory to share, which is dearer to come by than to fill."""
-    return [image.new_empty(image.shape[-2:].numel(), dtype=torch.int32)] * len(image)
-
-
-_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=_places)
+_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=_read_tables)
 
 
 def look_up(

@@ -21,6 +21,8 @@ from .erase import RandomErasing
 from .flip import RandomD4, RandomHorizontalFlip, RandomRotation90, RandomTranspose, RandomVerticalFlip
 from .illumination import RandomGaussianIllumination, RandomLinearCornerIllumination, RandomLinearIllumination
 from .jitter import ColorJiggle, ColorJitter, RandomPhotometricDistort
+from .mix import PatchMix, RandomCutMixV2, RandomMixUpV2
+from .mosaic import RandomJigsaw, RandomMosaic
 from .noise import RandomGaussianNoise, RandomISONoise, RandomSaltAndPepperNoise, RandomShotNoise
 from .pad import LetterBox, LongestMaxSize, PadTo, RandomZoomOut, SmallestMaxSize
 from .plasma import RandomPlasmaBrightness, RandomPlasmaContrast, RandomPlasmaShadow
@@ -34,6 +36,7 @@ from .tone import (
     RandomPosterize,
     RandomSolarize,
 )
+from .transplant import RandomCopyPaste, RandomTransplantation
 from .weather import RandomFog, RandomRain, RandomSnow
 
 __all__ = [
@@ -108,3 +111,12 @@ __all__ = [
     "Resize",
     "SmallestMaxSize",
 ]
+MIXES = (
+    PatchMix,
+    RandomCopyPaste,
+    RandomCutMixV2,
+    RandomJigsaw,
+    RandomMixUpV2,
+    RandomMosaic,
+    RandomTransplantation,
+)

@@ -1,0 +1,342 @@
+"""What all containers share: the draw for their children, and the way of targets through them and back."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .. import targets as tg
+from ..base import Augmentation, Flags, Params
+from ..kinds import Geometric, Intensity
+from ..mix import Mix
+from ..replay import origin
+from ..sampling import Draw, Stream
+from ..targets import Target
+from ..tracing import own_forward
+from . import values
+from .params import CHOSEN, ParamItem, check_items, drawn, given_shape
+from .selection import Selection
+
+Size = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Call:
+    """How the parameters of a call are used.
+
+    Args:
+        handed_in: they were not drawn in this call, and are checked.
+        gated: gates may be closed where no op closes them.
+        options: the ``extra_args`` of the containers around, by data key.
+    """
+
+    handed_in: bool
+    gated: bool
+    options: Mapping[str, Flags]
+
+
+class Container(nn.Sequential):
+    """Base class of the containers.
+
+    Args:
+        *args: ops, containers, or other modules, which see the images alone.
+        selection: which of them run for a row; None for all, one after the other.
+
+    Attributes:
+        extra_args: options by data key, for the ops inside.
+        transformation_matrix_mode: see ``AugmentationSequential``.
+        same_on_batch: share the choice of ops among the rows.
+    """
+
+    def __init__(self, *args: nn.Module, selection: Selection | None = None) -> None:
+        for i, child in enumerate(args):
+            if not isinstance(child, nn.Module):
+                raise TypeError(f"args[{i}]: expected a module, got {child!r}")
+            if any(child is other for other in args[:i]):
+                raise ValueError(f"args[{i}]: expected each module once, got {type(child).__name__} again; copy it")
+        super().__init__(OrderedDict((f"{type(child).__name__}_{i}", child) for i, child in enumerate(args)))
+        self.selection = selection
+        self.extra_args: dict[str, Flags] = {}
+        self.transformation_matrix_mode = "silent"
+        self.same_on_batch = False
+        self._params: list[ParamItem] | None = None
+        self._given_shape: Sequence[int] = ()
+        self._stream: Stream | None = None
+        self._own_stream: Stream | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own_forward(cls)
+
+    def forward_parameters(
+        self,
+        batch_shape: Sequence[int],
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        after: Sequence[Tensor] = (),
+        rows: Tensor | None = None,
+    ) -> list[ParamItem]:
+        """Draw the parameters of all children for a batch (B, C, H, W), one after the other.
+
+        Args and Returns as of an op; ``rows`` are those that a container around has chosen.
+        """
+        if self.selection is not None:
+            return self._forward_choice(self.selection, batch_shape, generator, device, after, rows)
+        items = []
+        for name, child in self.named_children():
+            data = _draw(child, batch_shape, generator, device, after, rows)
+            after = [*after, *drawn(data)]
+            items.append(ParamItem(name, data))
+            if isinstance(child, (Augmentation, Container)):
+                batch_shape = (*batch_shape[:-2], *child.output_size((batch_shape[-2], batch_shape[-1])))
+        return items
+
+    def _forward_choice(
+        self,
+        selection: Selection,
+        shape: Sequence[int],
+        generator: torch.Generator | None,
+        device: torch.device | str | None,
+        after: Sequence[Tensor],
+        rows: Tensor | None,
+    ) -> list[ParamItem]:
+        """Draw which children run, and their parameters for every round."""
+        self.output_size((shape[-2], shape[-1]))
+        if not isinstance(device, torch.device):
+            device = torch.get_default_device() if device is None else torch.device(device)
+        stream = self._stream if generator is None else Stream(generator)
+        draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, after, selection.p)
+        chosen = selection(draw.u) & draw.gate.view(-1, 1, 1)
+        chosen = chosen if rows is None else chosen & rows.view(-1, 1, 1)
+        items = [ParamItem(CHOSEN, {CHOSEN: chosen, "forward_input_shape": torch.tensor(list(shape))})]
+        after = [*draw.drawn, chosen]
+        for name, child, place in self._places():
+            data = _draw(child, shape, generator, device, after, chosen[place])
+            after = [*after, *drawn(data)]
+            items.append(ParamItem(name, data))
+        return items
+
+    def output_size(self, size: Size) -> Size:
+        """Give the (h, w) that comes out of an (H, W) input."""
+        sizes = {}
+        for name, child in self.named_children():
+            sizes[name] = child.output_size(size) if isinstance(child, (Augmentation, Container)) else size
+            size = size if self.selection is not None else sizes[name]
+        if self.selection is None or not sizes:
+            return size
+        name, kept = type(self).__name__, self.keeps_size(size)
+        if not (kept or self.selection.single):
+            raise ValueError(f"{name}: expected ops that keep the size {size}, or a choice of one; got sizes {sizes}")
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"{name}: expected ops that give one size; from {size} they give {sizes}")
+        return next(iter(sizes.values()))
+
+    def keeps_size(self, size: Size) -> bool:
+        """Say whether no op changes the size of an (H, W) input, not even on the way."""
+        ops = [child for child in self.children() if isinstance(child, (Augmentation, Container))]
+        return all(op.keeps_size(size) if isinstance(op, Container) else op.output_size(size) == size for op in ops)
+
+    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem], call: Call) -> list[Target]:
+        """Apply all children to all targets."""
+        head, steps = self._steps(params)
+        if head is not None:
+            shape, _ = values.shape_of(targets, lambda: (given_shape(head), head[CHOSEN].device))
+            self._given_shape, call = shape, replace(call, gated=True)
+            if call.handed_in:
+                self._check_chosen(head, shape[0])
+        used = []
+
+        def run(child: nn.Module, item: ParamItem, targets: list[Target]) -> list[Target]:
+            targets, data = self._run(child, targets, item.data, call)
+            used.append(ParamItem(item.name, data))
+            return targets
+
+        if head is not None and self._merges(head, self._given_shape):
+            targets = self._merge(targets, [lambda t, s=s: run(s[0], s[1], t) for s in steps], head, self._given_shape)
+        else:
+            for step in steps:
+                targets = run(*step, targets)
+        self._params = used if head is None else [params[0], *used]
+        return targets
+
+    def _run(self, child: nn.Module, targets: list[Target], data: Any, call: Call) -> tuple[list[Target], Any]:
+        """Apply one child, and give with the targets the parameters that it used."""
+        if isinstance(child, Container):
+            call = replace(call, options={**call.options, **child.extra_args})
+            return child.transform_targets(targets, data, call), child._params
+        if not isinstance(child, Augmentation):
+            return [_plain(child, t, data) if t.key == "image" else t for t in targets], data
+        if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
+            data = child.settle(data, tg.all_boxes(targets))
+        shape, device = values.shape_of(targets, lambda: origin(child, data))
+        if call.handed_in:
+            data = child.checked_params(data, shape, device)
+            tg.check_batch(targets, shape[0], None)
+        if isinstance(child, Mix):
+            data = child.settle(data, targets)
+        gate = child.gate(data) if call.handed_in or call.gated or not child.always_open else None
+        flags = tg.flags_for(child, call.options)
+        with torch.autocast(device.type, enabled=False):
+            if isinstance(child, Mix):
+                moved = child.transform_targets(targets, data, gate, call.options, flags)
+            else:
+                moved = tg.transform(child, targets, data, gate, flags, call.options)
+        child.record(data, shape, flags)
+        return moved, child._params
+
+    def invert_targets(
+        self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags]
+    ) -> list[Target]:
+        """Lead all targets back through all children."""
+        head, steps = self._steps(params)
+        backwards = [lambda t, s=s: _invert(s[0], s[1], t, options) for s in steps]
+        if head is not None and self._merges(head, shape := self._shape_then(params)):
+            return self._merge(targets, backwards, head, shape)
+        for step in reversed(backwards):
+            targets = step(targets)
+        return targets
+
+    # ------------------------------------------------------------------------------------------------------- choices
+
+    def _places(self) -> Iterator[tuple[str, nn.Module, Any]]:
+        """Give every child in every round, with its place in what was chosen, (B, rounds, count)."""
+        rounds = 1 if self.selection is None else self.selection.rounds
+        for k in range(rounds):
+            for i, (name, child) in enumerate(self.named_children()):
+                yield name, child, (slice(None), k, i)
+
+    def _steps(self, params: Sequence[ParamItem]) -> tuple[Params | None, list[tuple[nn.Module, ParamItem]]]:
+        """Give what was chosen, None where nothing is, and every child that runs with its parameters."""
+        places, head = list(self._places()), [] if self.selection is None else [CHOSEN]
+        check_items(params, [*head, *(name for name, _, _ in places)])
+        steps = [(child, item) for (_, child, _), item in zip(places, params[len(head) :], strict=True)]
+        return params[0].data if head else None, steps
+
+    def _check_chosen(self, head: Params, rows: int) -> None:
+        assert self.selection is not None
+        chosen, expected = head.get(CHOSEN), (rows, self.selection.rounds, self.selection.count)
+        if not isinstance(chosen, Tensor) or chosen.dtype != torch.bool or tuple(chosen.shape) != expected:
+            got = (tuple(chosen.shape), chosen.dtype) if isinstance(chosen, Tensor) else chosen
+            raise ValueError(f"params[{CHOSEN!r}]: expected a bool tensor of shape {expected}, got {got}")
+
+    def _merges(self, head: Params, shape: Sequence[int]) -> bool:
+        """Say whether children change the size, so that each has to see what came in."""
+        self.output_size(size := (shape[-2], shape[-1]))
+        return not self.keeps_size(size)
+
+    def _merge(
+        self, targets: list[Target], steps: Sequence[Callable[..., list[Target]]], head: Params, shape: Sequence[int]
+    ) -> list[Target]:
+        """Run every step on what came in, and take for each row what the chosen one gives; without, as it came.
+
+        Where the size changes, a row without any is what the first step makes of a row with a closed gate.
+        """
+        size = (shape[-2], shape[-1])
+        output = targets if self.output_size(size) == size else None
+        for i, step in enumerate(steps):
+            moved, rows = step(targets), head[CHOSEN][:, 0, i]
+            pairs = [] if output is None else zip(moved, output, strict=True)
+            output = moved if output is None else [tg.pick(rows, new, old) for new, old in pairs]
+        return targets if output is None else output
+
+    def _shape_then(self, params: Sequence[ParamItem]) -> Sequence[int]:
+        """Give the shape of the images for which a choice was drawn."""
+        return self._given_shape if params is self._params else given_shape(params[0].data)
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    @property
+    def transform_matrix(self) -> Tensor | None:
+        """The matrix (B, 3, 3) of the last call from input pixels to output pixels; None before the first."""
+        return None if self._params is None else self.matrix_of(self._params)
+
+    def matrix_of(self, params: Sequence[ParamItem]) -> Tensor | None:
+        """Give the matrix (B, 3, 3) of a call by its parameters; None where no op has one."""
+        head, steps = self._steps(params)
+        if self.transformation_matrix_mode == "skip":
+            return None
+        matrices = [self._matrix(child, item.data) for child, item in steps]
+        if head is not None and self._merges(head, shape := self._shape_then(params)):
+            return self._merged_matrix(matrices, head[CHOSEN], (shape[-2], shape[-1]))
+        total: Tensor | None = None
+        for matrix in matrices:
+            if matrix is not None:
+                total = matrix if total is None else matrix @ total
+        return total
+
+    def _merged_matrix(self, matrices: Sequence[Tensor | None], chosen: Tensor, size: Size) -> Tensor:
+        eye = torch.eye(3, device=chosen.device).expand(len(chosen), 3, 3)
+        found = [eye if matrix is None else matrix for matrix in matrices]
+        total = eye if self.output_size(size) == size else found[0]
+        for i, matrix in enumerate(found):
+            total = torch.where(chosen[:, 0, i].view(-1, 1, 1), matrix, total)
+        return total
+
+    def _matrix(self, child: nn.Module, data: Any) -> Tensor | None:
+        if isinstance(child, Container):
+            return child.matrix_of(data)
+        if isinstance(child, Intensity):
+            gate = data["batch_prob"]
+            return torch.eye(3, device=gate.device).repeat(len(gate), 1, 1)
+        if not isinstance(child, Geometric):
+            return None
+        warp = child.last_warp(data)
+        try:
+            return warp.matrix
+        except ValueError:
+            if self.transformation_matrix_mode == "rigid":
+                raise
+            return None
+
+    def _drawing(self) -> Iterator["Augmentation | Container"]:
+        """Give all that draws: the ops and the containers inside, and this one."""
+        return (m for m in self.modules() if isinstance(m, (Augmentation, Container)))
+
+    @property
+    def generator(self) -> torch.Generator | None:
+        """Where all ops draw from, eager and compiled; None for the default generator of the image's device."""
+        return None if self._stream is None else self._stream.generator
+
+    @generator.setter
+    def generator(self, generator: torch.Generator | None) -> None:
+        if generator is not None:
+            self._own_stream = Stream.renewed(self._own_stream, generator)
+        for module in self._drawing():
+            module._stream = None if generator is None else self._own_stream
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "Container":
+        super()._apply(fn, recurse)
+        if self.selection is not None and isinstance(self.selection.p, Tensor):
+            self.selection.p = fn(self.selection.p)
+        return self
+
+
+def _draw(
+    child: nn.Module,
+    shape: Sequence[int],
+    generator: torch.Generator | None,
+    device: torch.device | str | None,
+    after: Sequence[Tensor],
+    rows: Tensor | None,
+) -> Any:
+    """Draw the parameters of a child; of a module that has none, the rows that were chosen."""
+    if isinstance(child, (Augmentation, Container)):
+        return child.forward_parameters(shape, generator, device, after, rows)
+    return None if rows is None else {"batch_prob": rows.float()}
+
+
+def _plain(module: nn.Module, target: Target, data: Params | None) -> Target:
+    """Apply a module that is no op to an image, where it has a gate to the rows that were chosen."""
+    output = replace(target, value=module(target.value))
+    return output if data is None else tg.pick(data["batch_prob"] > 0.5, output, target)
+
+
+def _invert(child: nn.Module, item: ParamItem, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+    if isinstance(child, Container):
+        return child.invert_targets(targets, item.data, {**options, **child.extra_args})
+    if isinstance(child, Mix) and not child.never_open:
+        child.inverse()
+    return tg.invert(child, targets, item.data, options) if isinstance(child, Geometric) else targets

@@ -1,0 +1,47 @@
+"""The parameters of a container: plain nested lists that can be saved, read and handed in again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class ParamItem(NamedTuple):
+    """The parameters of one child of a container: its name, and its dict, a nested list, or None."""
+
+    name: str
+    data: Any
+
+
+CHOSEN = "chosen"
+
+torch.serialization.add_safe_globals([ParamItem])
+
+
+def drawn(data: Any) -> list[Tensor]:
+    """Give all tensors of the parameters of a child but the shapes."""
+    if isinstance(data, dict):
+        return [value.detach() for name, value in data.items() if name != "forward_input_shape"]
+    return [] if data is None else [value for item in data for value in drawn(item.data)]
+
+
+def check_items(params: Sequence[ParamItem], names: Sequence[str]) -> None:
+    """Require an item for each of the names, in their order."""
+    try:
+        given = [item.name for item in params]
+    except (TypeError, AttributeError):
+        raise TypeError(f"params: expected a list of ParamItem, got {params!r:.80}") from None
+    if given != names:
+        raise ValueError(f"params: expected items for {names}, got {given}")
+
+
+def given_shape(choice: Mapping[str, Any]) -> list[int]:
+    """Give the shape (B, C, H, W) of the batch that a choice was drawn for, as it says."""
+    shape, chosen = choice.get("forward_input_shape"), choice.get(CHOSEN)
+    if not isinstance(shape, Tensor) or shape.shape != (4,) or not isinstance(chosen, Tensor):
+        raise ValueError(
+            f"params: expected those of a call, with {CHOSEN!r} and 'forward_input_shape'; got {list(choice)}"
+        )
+    _, *size = shape.tolist()
+    return [len(chosen), *size]

@@ -1,0 +1,105 @@
+"""AugMix: an image mixed with chains of operations on it."""
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from .. import native
+from ..arguments import number, whole
+from ..base import Flags, Params
+from ..functional import policy as operations
+from ..functional.geometry import invert
+from ..kinds import Intensity
+from ..sampling import Draw, whole_numbers
+from . import table
+from .policy import check_steps, image_args
+from .table import Magnitudes
+
+LONGEST = 3  # a chain of random length
+
+
+class AugMix(Intensity):
+    """Mix an image with chains of operations on it (D. Hendrycks et al., "AugMix", 2020); labels stay where they are.
+
+    Args:
+        severity: how strong operations are at most, in 1..10.
+        mixture_width: how many chains there are.
+        chain_depth: how many operations a chain has; a negative number draws 1 to 3 for each chain.
+        alpha: the parameter of the distributions that the shares are drawn from, Beta and Dirichlet.
+        all_ops: whether brightness, color, contrast and sharpness are among the operations.
+        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
+        p: probability that a row is changed.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        share: (B, 1 + width), of the image and of each chain. operation: (B, width, depth), numbers in
+        ``augment.policies.OPERATIONS``, 0 behind the end of a chain. magnitude: (B, width, depth), as ``Policy`` says.
+    """
+
+    own_dtype = True
+    param_names = ("share", "operation", "magnitude")
+    param_shapes: ClassVar = {"share": (None,), "operation": (None, None), "magnitude": (None, None)}
+    neutral: ClassVar = {"operation": 0}
+    spelling: ClassVar = {"resample": "interpolation"}
+
+    def __init__(
+        self,
+        severity: int = 3,
+        mixture_width: int = 3,
+        chain_depth: int = -1,
+        alpha: float = 1.0,
+        all_ops: bool = True,
+        interpolation: Any = "bilinear",
+        fill: Any = None,
+        p: float | Tensor = 1.0,
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.severity = whole(severity, "severity", 1)
+        if severity > table.MIX_BINS:
+            raise ValueError(f"severity: expected a whole number in 1..{table.MIX_BINS}, got {severity!r}")
+        self.mixture_width = whole(mixture_width, "mixture_width", 1)
+        self.chain_depth = whole(chain_depth, "chain_depth", -(2**31))
+        if chain_depth == 0:
+            raise ValueError("chain_depth: expected a positive number, or a negative one for a random depth; got 0")
+        self.alpha = number(alpha, "alpha", 1e-3)
+        space = table.MIX if all_ops else table.MIX_NO_COLOURS
+        self.magnitudes = Magnitudes(list(space.items()), table.MIX_BINS)
+        self.depth = chain_depth if chain_depth > 0 else LONGEST
+        self.accept(resample=interpolation, fill=fill)
+        self.columns = 2 + self.mixture_width * (2 + 3 * self.depth)
+
+    def sample(self, draw: Draw) -> Params:
+        width, depth = self.mixture_width, self.depth
+        among, shares, lengths, rest = draw.u.split([2, width, width, 3 * width * depth], 1)
+        u, bins, sign = rest.view(-1, 3, width, depth).unbind(1)
+        entry = whole_numbers(u, 0, len(self.magnitudes) - 1).long()
+        level = whole_numbers(bins, 0, self.severity - 1).long()
+        operation, magnitude = self.magnitudes(entry, level, sign, (draw.shape[-2], draw.shape[-1]))
+        if self.chain_depth < 0:
+            length = whole_numbers(lengths, 1, LONGEST).unsqueeze(2)
+            within = torch.arange(depth, device=draw.device) < length
+            operation, magnitude = torch.where(within, operation, 0), torch.where(within, magnitude, 0.0)
+        kept, mixed = native.dirichlet(among, self.alpha).split(1, 1)
+        share = torch.cat([kept, mixed * native.dirichlet(shares, self.alpha)], 1)
+        return {"share": share, "operation": operation, "magnitude": magnitude}
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        width, depth = self.mixture_width, self.depth
+        for name, tail in (("share", (width + 1,)), ("operation", (width, depth)), ("magnitude", (width, depth))):
+            if params[name].shape[1:] != tail:
+                expected = (len(gate), *tail)
+                raise ValueError(f"params[{name!r}]: expected shape {expected}, got {tuple(params[name].shape)}")
+        check_steps(params, gate)
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        operation, magnitude = params["operation"], params["magnitude"]
+        back = invert(operations.matrices(operation, magnitude, input.shape[-2], input.shape[-1]))
+        return native.mix_policies(input, params["share"], operation, magnitude, back, *image_args(self, flags, input))

@@ -1,0 +1,304 @@
+"""Policies whose operations an image goes through one after the other, each image its own."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from .. import native
+from ..arguments import choice, one_a_channel, whole
+from ..base import Augmentation, Flags, Params
+from ..functional import policy as operations
+from ..functional.geometry import invert, product
+from ..kinds import Geometric
+from ..sampling import Draw, check, whole_numbers
+from ..warp import Homography, Warp
+from . import table
+from .table import Magnitudes
+
+MODES = ("silent", "rigid", "skip")
+OPERATIONS = operations.OPERATIONS
+
+
+def image_args(op: Augmentation, flags: Flags, image: Tensor) -> tuple[str, list[float]]:
+    """Give how an image is sampled, and its fill in the image's own units."""
+    fill = (
+        [0.0] if flags["fill"] is None else one_a_channel(flags["fill"], image.shape[1], f"{type(op).__name__}: fill")
+    )
+    fill = [min(max(value, 0), 1) * 255 for value in fill] if image.dtype == torch.uint8 else fill
+    return flags["resample"], fill
+
+
+def check_steps(params: Params, gate: Tensor) -> None:
+    """Require operations that there are, and bits that a byte has."""
+    operation, magnitude = params["operation"], params["magnitude"]
+    known = (operation >= 0) & (operation < len(OPERATIONS)) & (operation == operation.round())
+    check(known, gate, f"operation: expected whole numbers in 0..{len(OPERATIONS) - 1}")
+    bits = (operation != OPERATIONS.index("posterize")) | ((magnitude >= 0) & (magnitude <= 8))
+    check(bits, gate, "magnitude: expected 0..8 bits to posterize to")
+
+
+class Policy(Geometric):
+    """Base class of the policies that lead every image through a number of operations.
+
+    Params:
+        operation: (B, n), the number in ``augment.policies.OPERATIONS`` of each step, 0 for none.
+        magnitude: (B, n), degrees counter-clockwise (rotate), a slope (shear), pixels (translate), a factor less one
+            (brightness, color, contrast, sharpness), bits (posterize), a threshold (solarize).
+    """
+
+    param_names = ("operation", "magnitude")
+    param_shapes: ClassVar = {"operation": (None,), "magnitude": (None,)}
+    neutral: ClassVar = {"operation": 0}
+    spelling: ClassVar = {"resample": "interpolation"}
+
+    def __init__(
+        self,
+        steps: int,
+        transformation_matrix_mode: str,
+        interpolation: Any,
+        fill: Any,
+        p: float | Tensor,
+        same_on_batch: bool,
+        keepdim: bool,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.steps = steps
+        self.transformation_matrix_mode = choice(transformation_matrix_mode, "transformation_matrix_mode", MODES)
+        self.accept(resample=interpolation, fill=fill)
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        for name in self.param_names:
+            if params[name].shape[1:] != (self.steps,):
+                expected = (len(gate), self.steps)
+                raise ValueError(f"params[{name!r}]: expected shape {expected}, got {tuple(params[name].shape)}")
+        check_steps(params, gate)
+
+    def warps(self, input: Tensor, params: Params) -> list[Homography]:
+        """Give the warp of every step."""
+        size = (input.shape[-2], input.shape[-1])
+        matrices = operations.matrices(params["operation"], params["magnitude"], *size)
+        return [Homography(matrix, size, projective=False) for matrix in matrices.unbind(1)]
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        first, *others = self.warps(input, params)
+        matrix = first.matrix
+        for other in others:
+            matrix = product(other.matrix, matrix)
+        return Homography(matrix, first.size, projective=False)
+
+    def transform_image(
+        self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None, warp: Warp | None = None
+    ) -> Tensor:
+        params = self.neutralise(params, gate)
+        back = torch.stack([invert(step.matrix) for step in self.warps(image, params)], 1)
+        args = image_args(self, flags, image)
+        return native.apply_policy(image, params["operation"], params["magnitude"], back, *args)
+
+    def transform_mask(
+        self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags
+    ) -> Tensor:
+        for step in self.warps(mask, self.neutralise(params, gate)):  # one by one, as what left the image is gone
+            mask = step.mask(mask, **options)
+        return mask
+
+
+class RandAugment(Policy):
+    """Apply operations of one strength, each image its own (E. D. Cubuk et al., "RandAugment", 2020).
+
+    Args:
+        n: how many operations an image goes through; the same may come again.
+        m: their strength, a bin in 0..``num_magnitude_bins`` - 1.
+        policy: None for the paper's, or a list of (name, low, high). A range that is symmetric about zero, or about one
+            for factors, is gone through from its middle, with either sign; posterize and solarize go from high to low.
+            Rotations are in degrees, shears are slopes, translations shares of the width or height.
+        transformation_matrix_mode: accepted for compatibility; every operation has a matrix.
+        num_magnitude_bins: into how many bins each range is divided.
+        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
+        p: probability that a row is changed.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        operation: (B, n), numbers in ``augment.policies.OPERATIONS``. magnitude: (B, n), as ``Policy`` says.
+    """
+
+    def __init__(
+        self,
+        n: int = 2,
+        m: int = 9,
+        policy: Sequence[Any] | None = None,
+        transformation_matrix_mode: str = "silent",
+        num_magnitude_bins: int = 31,
+        interpolation: Any = "nearest",
+        fill: Any = None,
+        p: float | Tensor = 1.0,
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        steps = whole(n, "n", 1)
+        super().__init__(steps, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
+        entries = list(table.RAND.items()) if policy is None else table.read_space(policy)
+        self.magnitudes = Magnitudes(entries, whole(num_magnitude_bins, "num_magnitude_bins", 2))
+        self.m = whole(m, "m", 0)
+        if self.m >= num_magnitude_bins:
+            raise ValueError(f"m: expected a bin below num_magnitude_bins = {num_magnitude_bins}, got {m}")
+        self.columns = 2 * steps
+
+    def sample(self, draw: Draw) -> Params:
+        u, sign = draw.u.chunk(2, 1)
+        entry = whole_numbers(u, 0, len(self.magnitudes) - 1).long()
+        level = torch.full_like(entry, self.m)
+        operation, magnitude = self.magnitudes(entry, level, sign, (draw.shape[-2], draw.shape[-1]))
+        return {"operation": operation, "magnitude": magnitude}
+
+
+class _Trivial(Policy):
+    """Base class of the policies of one operation and any strength."""
+
+    columns = 3
+
+    def __init__(
+        self,
+        entries: Sequence[tuple[str, table.Entry]],
+        num_magnitude_bins: int,
+        transformation_matrix_mode: str,
+        interpolation: Any,
+        fill: Any,
+        p: float | Tensor,
+        same_on_batch: bool,
+        keepdim: bool,
+    ) -> None:
+        super().__init__(1, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
+        self.magnitudes = Magnitudes(entries, whole(num_magnitude_bins, "num_magnitude_bins", 2))
+
+    def sample(self, draw: Draw) -> Params:
+        u, bins, sign = draw.u.split(1, 1)
+        entry = whole_numbers(u, 0, len(self.magnitudes) - 1).long()
+        level = whole_numbers(bins, 0, self.magnitudes.bins - 1).long()
+        operation, magnitude = self.magnitudes(entry, level, sign, (draw.shape[-2], draw.shape[-1]))
+        return {"operation": operation, "magnitude": magnitude}
+
+
+class TrivialAugment(_Trivial):
+    """Apply one operation of random strength, each image its own (S. Mueller, F. Hutter, "TrivialAugment", 2021).
+
+    Args:
+        policy: None for the ranges of ``RandAugment``, or a list as it takes.
+        transformation_matrix_mode: accepted for compatibility; every operation has a matrix.
+        num_magnitude_bins: into how many bins each range is divided, all equally likely.
+        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
+        p: probability that a row is changed.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        operation: (B, 1), a number in ``augment.policies.OPERATIONS``. magnitude: (B, 1), as ``Policy`` says.
+    """
+
+    def __init__(
+        self,
+        policy: Sequence[Any] | None = None,
+        transformation_matrix_mode: str = "silent",
+        num_magnitude_bins: int = 31,
+        interpolation: Any = "nearest",
+        fill: Any = None,
+        p: float | Tensor = 1.0,
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        entries = list(table.RAND.items()) if policy is None else table.read_space(policy)
+        super().__init__(
+            entries, num_magnitude_bins, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim
+        )
+
+
+class TrivialAugmentWide(_Trivial):
+    """Apply one operation of random strength from the paper's wide ranges, each image its own.
+
+    Args:
+        num_magnitude_bins: into how many bins each range is divided, all equally likely.
+        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
+        p: probability that a row is changed.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        operation: (B, 1), a number in ``augment.policies.OPERATIONS``. magnitude: (B, 1), as ``Policy`` says.
+    """
+
+    def __init__(
+        self,
+        num_magnitude_bins: int = 31,
+        interpolation: Any = "nearest",
+        fill: Any = None,
+        p: float | Tensor = 1.0,
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        entries = list(table.WIDE.items())
+        super().__init__(entries, num_magnitude_bins, "silent", interpolation, fill, p, same_on_batch, keepdim)
+
+
+class AutoAugment(Policy):
+    """Apply a searched pair of operations, each image its own (E. D. Cubuk et al., "AutoAugment", 2019).
+
+    Args:
+        policy: ``"imagenet"``, ``"cifar10"`` or ``"svhn"``, or a list of sub-policies, each a list of (name,
+            probability, bin in 0..9 or None), of which every image goes through one.
+        transformation_matrix_mode: accepted for compatibility; every operation has a matrix.
+        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
+        p: probability that a row is changed.
+        same_on_batch: share one draw among the rows.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        operation: (B, n), numbers in ``augment.policies.OPERATIONS``, 0 where a step is left out. magnitude: (B, n), as
+            ``Policy`` says.
+    """
+
+    def __init__(
+        self,
+        policy: Any = "imagenet",
+        transformation_matrix_mode: str = "silent",
+        interpolation: Any = "nearest",
+        fill: Any = None,
+        p: float | Tensor = 1.0,
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        sub_policies = table.read_sub_policies(policy)
+        steps = max(map(len, sub_policies))
+        super().__init__(steps, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
+        self.magnitudes = Magnitudes(list(table.AUTO.items()), table.AUTO_BINS)
+        names = list(table.AUTO)
+        blank = [("identity", 0.0, None)] * steps
+        padded = [[*found, *blank[len(found) :]] for found in sub_policies]
+        rows = [[(names.index(name), chance, level or 0) for name, chance, level in row] for row in padded]
+        self.sub_policies = table.Kept(torch.tensor(rows, dtype=torch.float64))  # (S, n, 3)
+        self.columns = 1 + 2 * steps
+
+    def sample(self, draw: Draw) -> Params:
+        u, chance, sign = draw.u.split([1, self.steps, self.steps], 1)
+        row = whole_numbers(u[:, 0], 0, len(self.sub_policies) - 1).long()
+        entry, p, level = self.sub_policies.on(draw.device)[row].unbind(-1)
+        operation, magnitude = self.magnitudes(entry.long(), level.long(), sign, (draw.shape[-2], draw.shape[-1]))
+        applied = chance < p
+        return {"operation": torch.where(applied, operation, 0), "magnitude": torch.where(applied, magnitude, 0.0)}

@@ -1,0 +1,208 @@
+"""Containers in containers: replay, matrices, labels and the way back, eager and compiled."""
+
+import copy
+import io
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+import torch
+from choices import KEYS, each, many, values
+from helpers import assert_labels_follow, assert_params_close, call_seeded, graphs, picture
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.testing import assert_close
+
+import augment as K
+
+
+def saved(params: Any) -> Any:
+    """Save parameters and load them again."""
+    file = io.BytesIO()
+    torch.save(params, file)
+    file.seek(0)
+    return torch.load(file, weights_only=True)
+
+
+@each
+def test_replay(name: str) -> None:
+    container, given = many(data_keys=KEYS)[name](), values(8)
+    outputs = container(*given)
+    params = container._params
+    fresh = many(data_keys=KEYS)[name]()
+    for params_again in (params, saved(params), copy.deepcopy(params), pickle.loads(pickle.dumps(params))):
+        for other in (fresh, container, copy.deepcopy(container)):
+            torch.manual_seed(99)
+            replayed = other(*given, params=params_again)
+            assert all(torch.equal(a, b) for a, b in zip(replayed, outputs, strict=True))
+            assert_params_close(other._params, params)
+    pixels = container.inverse(*outputs)
+    for other in (fresh, container):
+        again = other.inverse(*outputs, params=saved(params))
+        assert all(torch.equal(a, b) for a, b in zip(again, pixels, strict=True))
+    labels = fresh(*given[2:], data_keys=KEYS[2:], params=params)  # without an image
+    assert all(torch.equal(a, b) for a, b in zip(labels, outputs[2:], strict=True))
+    drawn = call_seeded(container.forward_parameters, given[0].shape)
+    expected = call_seeded(container, *given)
+    assert all(torch.equal(a, b) for a, b in zip(fresh(*given, params=drawn), expected, strict=True))
+
+
+@each
+def test_generators(name: str) -> None:
+    container, given = many(data_keys=KEYS)[name](), values(8)
+    container.generator = torch.Generator().manual_seed(5)
+    state, expected = torch.get_rng_state(), container(*given)
+    assert torch.equal(state, torch.get_rng_state())
+    container.generator = None
+    again = container(*given, generator=torch.Generator().manual_seed(5))
+    assert all(torch.equal(a, b) for a, b in zip(again, expected, strict=True))
+
+
+MOVES = [("rotate", -30.0, 30.0), ("shear_x", -0.2, 0.2), ("translate_y", -0.1, 0.1), ("color", 0.1, 1.9)]
+LEAVES: Mapping[str, Callable[[], nn.Module]] = {
+    "flip": lambda: K.RandomHorizontalFlip(),
+    "turn over": lambda: K.RandomVerticalFlip(p=1.0),
+    "affine": lambda: K.RandomAffine(10.0, (0.03, 0.03), (0.95, 1.05), p=0.7),
+    "rotation": lambda: K.RandomRotation(12.0, p=1.0),
+    "half turn": lambda: K.RandomRotation90((2, 2), p=0.5),
+    "contrast": lambda: K.RandomContrast((0.8, 1.0), p=0.5),  # black stays black, as what comes in from outside
+    "gamma": lambda: K.RandomGamma((0.9, 1.1)),
+    "policy": lambda: K.RandAugment(2, 9, MOVES, interpolation="bilinear", p=0.7),
+    "module": lambda: nn.Identity(),
+}
+NESTS: Mapping[str, Callable[..., nn.Module]] = {
+    "all": K.AugmentationSequential,
+    "one": K.OneOf,
+    "weighted": lambda *ops, **o: K.OneOf(*ops, weights=range(1, len(ops) + 1), p=0.8, **o),
+    "some": lambda *ops, **o: K.SomeOf(*ops, n=(0, len(ops)), **o),
+    "again": lambda *ops, **o: K.SomeOf(*ops, n=2, replace=True, **o),
+    "order": K.RandomOrder,
+    "apply": lambda *ops, **o: K.RandomApply(ops, p=0.6, **o),
+    "kornia": lambda *ops, **o: K.AugmentationSequential(*ops, random_apply=(1,), **o),
+    "sized": lambda *ops, **o: K.OneOf(
+        K.AugmentationSequential(K.Resize((44, 60)), *ops), K.Resize((44, 60)), p=0.8, **o
+    ),
+}
+SHUFFLED = ("some", "again", "order", "kornia")
+TREES = st.recursive(
+    st.sampled_from(sorted(LEAVES)),
+    lambda inner: st.tuples(st.sampled_from(sorted(set(NESTS) - {"sized"})), st.lists(inner, min_size=1, max_size=3)),
+    max_leaves=5,
+)
+
+
+def build(tree: Any, **options: Any) -> nn.Module:
+    return LEAVES[tree]() if isinstance(tree, str) else NESTS[tree[0]](*map(build, tree[1]), **options)
+
+
+@given(tree=TREES, sized=st.booleans(), seed=st.integers(0, 2**16))
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_labels_follow_pixels_through_any_nest(tree: Any, sized: bool, seed: int) -> None:
+    container = build(("sized" if sized else "all", [tree]), data_keys=["image", "mask", "keypoints", "bbox_xyxy"])
+    assert_labels_follow(container, seed, rows=4)
+
+
+def test_matrix_of_choices() -> None:
+    """kornia #4476: nothing inside is left out of the matrix, however deep."""
+    inner = K.OneOf(K.RandomVerticalFlip(p=1.0), K.RandomOrder(K.RandomHorizontalFlip(p=1.0), K.RandomInvert()))
+    container = K.AugmentationSequential(K.AugmentationSequential(inner), data_keys=["image"])
+    assert container.transform_matrix is None
+    for seed in range(4):
+        image = picture(8, size=(4, 6))
+        call_seeded(container, image, seed=seed)
+        vertical = inner._params[0].data["chosen"][:, 0, 0]
+        expected = torch.eye(3).repeat(8, 1, 1)
+        expected[vertical, 1, 1], expected[vertical, 1, 2] = -1, 3
+        expected[~vertical, 0, 0], expected[~vertical, 0, 2] = -1, 5
+        assert torch.equal(container.transform_matrix, expected)
+    colours = K.AugmentationSequential(K.OneOf(K.RandomInvert(), K.RandomBrightness(0.2)))
+    colours(picture(3))
+    assert torch.equal(colours.transform_matrix, torch.eye(3).repeat(3, 1, 1))
+    bent = K.AugmentationSequential(K.OneOf(K.RandomElasticTransform(p=1.0)), transformation_matrix_mode="rigid")
+    bent(picture(3))
+    assert bent.transform_matrix is None  # each container answers for its own ops
+    strict = K.OneOf(K.RandomElasticTransform(p=1.0), transformation_matrix_mode="rigid")
+    strict(picture(3))
+    with pytest.raises(ValueError, match="transform_matrix"):
+        _ = strict.transform_matrix
+
+
+def test_time_augmentation() -> None:
+    """PR #887: what was flipped by a choice comes back, so that the mean over calls is the input."""
+    flips = [K.RandomHorizontalFlip(p=1.0), K.RandomVerticalFlip(p=1.0), K.RandomRotation90((2, 2), p=1.0)]
+    container, image = K.OneOf(*flips, p=0.75), picture(8)
+    for _ in range(4):
+        assert torch.equal(container.inverse(container(image)), image)
+
+
+def test_what_is_seen_through_a_choice() -> None:
+    """A row that was not cropped keeps its boxes, also those whose centres lie outside."""
+    container = K.OneOf(
+        K.RandomIoUCrop(p=1.0), K.RandomBrightness(0.2), data_keys=["image", "bbox_xyxy"], min_visibility=0.1
+    )
+    boxes = torch.tensor([[2.0, 2, 9, 9], [-6, 2, 4, 8]]).expand(40, -1, -1)
+    container(picture(40, size=(12, 16)), boxes)
+    cropped = container._params[0].data["chosen"][:, 0, 0]
+    assert container.valid["bbox_xyxy"][~cropped].all() and not container.valid["bbox_xyxy"][cropped, 1].any()
+
+
+# ------------------------------------------------------------------------------------------------------------ compiled
+
+
+def pipeline(name: str) -> K.AugmentationSequential:
+    """Give containers of ops that are open for half of the rows."""
+
+    def ops() -> list[nn.Module]:
+        return [
+            K.RandomHorizontalFlip(p=0.5),
+            K.RandomAffine(20.0, (0.1, 0.1), p=0.5),
+            K.ColorJitter(0.2, 0.2, 0.2, 0.1, p=0.5),
+            K.RandomGaussianNoise(0.0, 0.1, p=0.5),
+        ]
+
+    o: dict[str, Any] = {"data_keys": KEYS}
+    return {
+        "one": lambda: K.OneOf(*ops(), p=0.5, weights=(4, 3, 2, 1), **o),
+        "some": lambda: K.SomeOf(*ops(), n=(1, 3), p=0.5, min_visibility=0.1, **o),
+        "again": lambda: K.SomeOf(*ops(), n=2, replace=True, **o),
+        "order": lambda: K.RandomOrder(*ops()[:3], p=0.5, **o),
+        "apply": lambda: K.RandomApply(ops(), p=0.5, **o),
+        "kornia": lambda: K.AugmentationSequential(*ops(), random_apply=(1, 2), random_apply_weights=(1, 2, 3, 4), **o),
+        "sized": lambda: K.OneOf(K.RandomCrop((9, 11), p=0.5), K.RandomResizedCrop((9, 11), p=0.5), **o),
+        "nested": lambda: K.AugmentationSequential(
+            K.RandomApply([K.OneOf(*ops()), nn.ReLU()], p=0.5), K.RandomOrder(*ops()[:2]), K.Resize((9, 7)), **o
+        ),
+    }[name]()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+@pytest.mark.parametrize("name", ["one", "some", "again", "order", "apply", "kornia", "sized", "nested"])
+def test_dynamo_choice(name: str, dtype: torch.dtype, optimizer: str) -> None:
+    container, given = pipeline(name), values(4, dtype)
+    compiled = torch.compile(container, fullgraph=True, backend=optimizer)
+    seen = []
+    for seed in range(20):
+        outputs = call_seeded(compiled, *given, seed=seed)
+        params, valid = container._params, container.valid
+        seen.append(outputs[0])
+        assert graphs() == 1
+        if seed < 4:
+            expected = call_seeded(container, *given, seed=seed)
+            assert_params_close(params, container._params)
+            assert all(torch.equal(valid[key], container.valid[key]) for key in container.valid)
+            for new, old in zip(outputs, expected, strict=True):
+                assert (new.shape, new.dtype) == (old.shape, old.dtype)
+                if new.dtype in (torch.uint8, torch.int64):  # rounding may bring one to the other side of a border
+                    assert (new != old).sum() <= 0.01 * new.numel()
+                else:
+                    assert_close(new, old, atol=2e-4, rtol=1e-4)
+    assert any(not torch.equal(seen[0], other) for other in seen[1:])
+
+
+@pytest.mark.parametrize("b", [0, 1, 3])
+@each
+def test_batch_sizes(name: str, b: int) -> None:
+    outputs = many(data_keys=KEYS)[name]()(*values(b))
+    assert [len(output) for output in outputs] == [b] * 4
