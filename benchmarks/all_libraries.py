@@ -6,7 +6,8 @@
     python benchmarks/all_libraries.py --compare before.json after.json
     python benchmarks/all_libraries.py --check-eager HEAD~1 .
 
-Without --batches and --dtype the full run measures batch 32 in float32 and uint8; the quick run has batch 8. Rows are on disk as soon as they are measured; --resume goes on with a file that was cut off.
+Without --batches and --dtype the full run measures batch 32 in float32 and uint8; the quick run has batch 8. Rows are
+on disk as soon as they are measured; --resume goes on with a file that was cut off.
 How to read the tables: benchmarks/README.md.
 """
 
