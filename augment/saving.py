@@ -36,6 +36,8 @@ def plain(params: Any) -> Any:
         module that draws nothing are None. ``torch.load(..., weights_only=True)`` reads what ``torch.save`` wrote of
         it, and ``params=`` takes it.
     """
+    if params is None:
+        raise TypeError("params: expected those of a call, got None, as before the first")
     return _copied(params, "params")
 
 

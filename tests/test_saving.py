@@ -192,6 +192,8 @@ def test_misfits_name_the_path() -> None:
 
 
 def test_what_is_no_params_is_refused() -> None:
+    with pytest.raises(TypeError, match="params: expected those of a call, got None"):
+        K.plain(nest()._params)
     with pytest.raises(TypeError, match=r"params\[1\]: expected a pair"):
         saving.plain([["a", None], "b"])
     with pytest.raises(TypeError, match=r"params\[0\]\.a\['x'\]: expected a tensor under a name, got 3"):
