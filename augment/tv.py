@@ -1,19 +1,22 @@
 """torchvision's types of tensors, known without torchvision."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 KINDS = {"Image": "image", "Video": "video", "Mask": "mask", "BoundingBoxes": "bbox", "KeyPoints": "keypoints"}
 
 
 def kind(value: Any) -> str | None:
     """Give the name of torchvision's type that a value has; None for any other value."""
-    if not isinstance(value, Tensor) or type(value) is Tensor:
+    if not isinstance(value, Tensor) or type(value) is Tensor or type(value) is nn.Parameter:
         return None
-    names = [cls.__name__ for cls in type(value).__mro__ if cls.__module__.startswith("torchvision.tv_tensors")]
-    return next((name for name in names if name in KINDS), None)
+    module: Any = sys.modules.get("torchvision.tv_tensors")  # not there: nothing can be of its types
+    if module is None or not isinstance(value, module.TVTensor):
+        return None
+    return next((name for name in KINDS if hasattr(module, name) and isinstance(value, getattr(module, name))), None)
 
 
 def found(value: Any) -> bool:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from . import targets as tg
+from .base import Augmentation
 from .functional import boxes as bx
 from .tv import KINDS, found, kind
 
@@ -52,7 +53,7 @@ class Part:
             frames = list((value.unsqueeze(0) if single else value).unbind(1))
             return ["image"] * len(frames), frames
         if self.key == "keypoints":
-            return ["keypoints"], [value.reshape(1 if single else len(value), -1, 2)]
+            return ["keypoints"], [value.reshape(1 if single or value.ndim == 2 else len(value), -1, 2)]
         return [self._key], [self._inner(value[(None,) * self._added(single)])]
 
     def leave(self, outputs: list[Any], single: bool, size: tuple[int, int]) -> Any:
@@ -66,7 +67,8 @@ class Part:
             return _wrap(output[0] if single else output, self.value, size)
         if self.key == "keypoints":
             same = outputs[0].numel() == self.value.numel()
-            output = outputs[0].view(self.value.shape) if same else outputs[0][0] if single else outputs[0]
+            alone = single or self.value.ndim == 2
+            output = outputs[0].view(self.value.shape) if same else outputs[0][0] if alone else outputs[0]
             return _wrap(output, self.value, size)
         return _wrap(self._outer(outputs[0][(0,) * self._added(single)]), self.value, size)
 
@@ -75,8 +77,10 @@ class Part:
         return self.key if self.format is None else FORMATS.get(self.format, "bbox")
 
     def _added(self, single: bool) -> int:
-        """Give how many dimensions a value lacks to be a batch."""
-        return 0 if not single else max((3 if self.format else tg.SPATIAL.get(self.key, 4)) - self.value.ndim, 0)
+        """Give how many dimensions a value lacks to be a batch; a mask of a batch may lack that of channels."""
+        most = 3 if self.format else tg.SPATIAL.get(self.key, 4)
+        labels = self.format is not None or self.key in tg.SPATIAL
+        return max(most - self.value.ndim, 0) if single or labels else 0
 
     def _inner(self, value: Tensor) -> Tensor:
         """Give boxes in the form of the key."""
@@ -234,8 +238,9 @@ class TVTensors(nn.Module):
 
     def __init__(self, pipeline: Any) -> None:
         super().__init__()
-        if not callable(pipeline):
-            raise TypeError(f"pipeline: expected a container, compiled or not; got {pipeline!r:.80}")
+        original = getattr(pipeline, "_orig_mod", pipeline)  # of what is compiled
+        if not callable(pipeline) or (isinstance(original, Augmentation) and not hasattr(original, "data_keys")):
+            raise TypeError(f"pipeline: expected a container, or a mix, compiled or not; got {original!r:.80}")
         self.pipeline = pipeline
 
     def forward(self, *args: Any, data_keys: Sequence[Any] | None = None, **options: Any) -> Any:

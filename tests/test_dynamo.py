@@ -141,3 +141,9 @@ def test_functions_around_an_op_compile_whole(optimizer: str) -> None:
     image = picture(4)
     compiled = torch.compile(step, fullgraph=True, backend=optimizer)
     assert_close(call_seeded(compiled, image), call_seeded(step, image), rtol=1e-4, atol=1e-5)
+
+
+def test_an_image_that_is_a_parameter_compiles(optimizer: str) -> None:
+    image = torch.nn.Parameter(picture(4))
+    for op in (K.RandomAffine(20.0), K.AugmentationSequential(K.RandomAffine(20.0))):
+        compiled_like_eager(op, image, optimizer)

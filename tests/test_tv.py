@@ -156,6 +156,16 @@ def test_batches_of_images_take_lists_and_batches_of_labels() -> None:
     assert moved.shape == (3, 4, 4) and moved.format == tv.BoundingBoxFormat.XYWH and moved.canvas_size == (20, 28)
 
 
+def test_a_batch_of_one_keeps_the_ranks_of_its_labels() -> None:
+    given = sample("XYWH")
+    points = tv.KeyPoints(torch.rand(3, 2), canvas_size=(H, W))
+    container = K.AugmentationSequential(K.RandomHorizontalFlip(p=1.0), data_keys=["image", "bbox", "keypoints"])
+    image, moved, places = container(given["image"].data[None], given["boxes"], points)
+    assert type(image) is torch.Tensor and image.shape == (1, 3, H, W)
+    assert moved.shape == given["boxes"].shape and places.shape == points.shape
+    assert_boxes(moved, F.horizontal_flip(given["boxes"]))
+
+
 def test_frames_of_a_video_share_their_draw() -> None:
     frame, container = (
         picture(2, 3, (H, W)),
@@ -255,6 +265,8 @@ def test_compiled(optimizer: str) -> None:
             )
     assert graphs() == 1
     assert torch.equal(call_seeded(compiled, torch.ones(2, 3, 8, 8)), call_seeded(container, torch.ones(2, 3, 8, 8)))
+    with pytest.raises(TypeError, match="pipeline: expected a container, or a mix, compiled or not; got RandomInvert"):
+        K.TVTensors(torch.compile(K.RandomInvert()))
 
 
 def test_torchvision_is_not_imported() -> None:
