@@ -3,7 +3,21 @@
 from . import ops, policies
 from . import policies as auto
 from .base import AugmentationBase2D
-from .containers import AugmentationSequential, OneOf, ParamItem, RandomApply, RandomOrder, SomeOf
+from .containers import (
+    AugmentationSequential,
+    ImageSequential,
+    ManyToManyAugmentationDispatcher,
+    ManyToManyAugmentationDispather,
+    ManyToOneAugmentationDispatcher,
+    ManyToOneAugmentationDispather,
+    OneOf,
+    ParamItem,
+    PatchSequential,
+    RandomApply,
+    RandomOrder,
+    SomeOf,
+    VideoSequential,
+)
 from .deformation import Deformation, Field
 from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
 from .mix import Mix
@@ -33,11 +47,17 @@ __all__ = [
     "Field",
     "GeometricAugmentationBase2D",
     "Homography",
+    "ImageSequential",
     "IntensityAugmentationBase2D",
+    "ManyToManyAugmentationDispatcher",
+    "ManyToManyAugmentationDispather",
+    "ManyToOneAugmentationDispatcher",
+    "ManyToOneAugmentationDispather",
     "Mix",
     "OneOf",
     "ParamItem",
     "PatchMix",
+    "PatchSequential",
     "Permutation",
     "RandAugment",
     "RandomApply",
@@ -52,6 +72,7 @@ __all__ = [
     "SomeOf",
     "TrivialAugment",
     "TrivialAugmentWide",
+    "VideoSequential",
     "Warp",
     "auto",
     "checks",

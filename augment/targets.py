@@ -188,8 +188,9 @@ def marked(target: Target, name: str, valid: Any) -> Target:
         got = valid.dtype if isinstance(valid, Tensor) else type(valid).__name__
         raise TypeError(f"valid[{name!r}]: expected a bool tensor, got {got}")
     batch = valid[(None,) * target.added]
-    if batch.shape != target.value.shape[:2]:
-        shape = tuple(target.value.shape[target.added : 2])
+    dims = target.value.ndim - len(TAILS[target.key])
+    if batch.shape != target.value.shape[:dims]:
+        shape = tuple(target.value.shape[target.added : dims])
         raise ValueError(f"valid[{name!r}]: expected shape {shape}, as {name} has; got {tuple(valid.shape)}")
     return replace(target, valid=batch)
 

@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .. import targets as tg
 from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
 from . import values
-from .container import Call, Container
+from .call import Call
+from .container import Container
 from .params import ParamItem
 from .selection import Selection, how_many, weights_for
 
@@ -105,12 +106,23 @@ class AugmentationSequential(Container):
         Returns:
             The one value; a list of values; or a new dict with the same keys.
         """
-        args = (input, *args)
+        return self.augment((input, *args), params, data_keys, generator, valid)
+
+    def augment(
+        self,
+        args: Sequence[Value],
+        params: Sequence[ParamItem] | None = None,
+        data_keys: Sequence[Any] | None = None,
+        generator: torch.Generator | None = None,
+        valid: values.Valid | None = None,
+        after: Sequence[Tensor] = (),
+    ) -> Any:
+        """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
         targets, names = self._targets(args, data_keys, valid)
         handed_in = params is not None
         if params is None:
             shape, device = values.shape_of(targets)
-            params = self.forward_parameters(shape, generator, device)
+            params = self.forward_parameters(shape, generator, device, after)
         watched = [] if self.min_visibility is None else tg.watch(targets)
         call = Call(handed_in, False, self.extra_args)
         moved = self.transform_targets([*targets, *watched], params, call)
@@ -148,7 +160,7 @@ class AugmentationSequential(Container):
         self, args: Sequence[Value], data_keys: Sequence[Any] | None, valid: values.Valid | None
     ) -> tuple[list[Target], list[str]]:
         keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
-        targets = values.read(args, keys)
+        targets = values.read(args, keys, self.clips)
         names = values.labels(args, targets)
         return values.mark(targets, names, valid or {}), names
 
