@@ -31,8 +31,8 @@ def _as_target(key: str, value: Any) -> Target:
     parts = list(value) if listed else [value]
     if not all(isinstance(part, Tensor) for part in parts) or (listed and key == "image"):
         raise TypeError(f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}")
-    if key == "image" and not tg.is_image(value):
-        raise TypeError(f"{key}: expected a floating or uint8 image, got {value.dtype}")
+    if key == "image" and not tg.is_image(parts[0]):
+        raise TypeError(f"{key}: expected a floating or uint8 image, got {parts[0].dtype}")
     tail = tg.TAILS.get(key, ())
     ranks = {"image": (5,), "mask": (3, 4) if listed else (4, 5)}.get(key, (len(tail) + (2 if listed else 3),))
     for part in parts:
@@ -95,7 +95,9 @@ def together(rows: Target, start: Target, given: Target, data_format: str, frame
     def clip(value: Tensor) -> Tensor:
         return value.unflatten(0, (value.shape[0] // frames, frames))
 
-    value, valid = rows.value, None if rows.valid is None else clip(rows.valid)
+    value, valid = rows.value, given.valid
+    if rows.valid is not start.valid:
+        valid = None if rows.valid is None else clip(rows.valid)
     if isinstance(value, list):
         several = range(0, len(value), frames)
         return replace(given, value=[torch.stack(value[i : i + frames]) for i in several], valid=valid)

@@ -62,11 +62,11 @@ class Dispatcher(nn.Module):
             *outputs: what came of each container, in their order.
             params: the parameters of the call; None for the last one.
         """
-        params = self._params if params is None else params
-        if params is None:
+        chosen = self._params if params is None else params
+        if chosen is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
         bundles, containers = self._bundles(outputs), self._containers()
-        steps = zip(containers, bundles, self._each(params), strict=True)
+        steps = zip(containers, bundles, self._each(chosen), strict=True)
         return [container.inverse(*values, params=items) for container, values, items in steps]
 
     def _bundles(self, input: Sequence[Value]) -> list[Sequence[Value]]:
