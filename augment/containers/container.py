@@ -300,7 +300,9 @@ class Container(nn.Sequential):
         return total
 
     def _merged_matrix(self, matrices: Sequence[Tensor | None], chosen: Tensor, size: Size) -> Tensor:
-        eye = torch.eye(3, device=chosen.device).expand(len(chosen), 3, 3)
+        rows = max([len(chosen), *(len(matrix) for matrix in matrices if matrix is not None)])
+        chosen = copied(chosen, rows // max(len(chosen), 1))  # a clip has a row for each frame
+        eye = torch.eye(3, device=chosen.device).expand(rows, 3, 3)
         found = [eye if matrix is None else matrix for matrix in matrices]
         total = eye if self._output(size) == size else found[0]
         for i, matrix in enumerate(found):
