@@ -141,6 +141,22 @@ def constant(values: Sequence[float], dtype: torch.dtype, device: torch.device) 
     return _constant(values, dtype, device)
 
 
+class Kept:
+    """Fixed numbers that a call reads on any device."""
+
+    def __init__(self, numbers: Tensor) -> None:
+        self.numbers, self.values = numbers, numbers.flatten().tolist()
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def on(self, device: torch.device) -> Tensor:
+        """Give them on a device."""
+        if device.type == "cpu":
+            return self.numbers
+        return constant(self.values, self.numbers.dtype, device).view(self.numbers.shape)
+
+
 def recording() -> Any:
     """Let autograd record also where compiled code has taken it out of the dispatch."""
     return torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.AutogradFunctionality, False)

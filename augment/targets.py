@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from . import visibility
-from .arguments import BORDER_MODES, RESAMPLE, Check, channel_values, label_values, one_of, switch
+from .arguments import label_values
 from .base import Augmentation, Flags, Params
 from .kinds import Geometric
 from .replay import of_call
@@ -21,19 +21,6 @@ SPATIAL = {"bbox": 4, "bbox_xyxy": 3, "bbox_xywh": 3, "keypoints": 3}  # rank of
 TAILS = {"bbox": (4, 2), "bbox_xyxy": (4,), "bbox_xywh": (4,), "keypoints": (2,)}  # last dimensions
 KEYS = ("image", "mask", *SPATIAL, "class")
 ALIASES = {"input": "image", "label": "class"}
-OPTIONS = {
-    "image": None,  # any flag of an op
-    "mask": ("resample", "padding_mode", "fill", "align_corners"),
-    **dict.fromkeys(SPATIAL, ("clip",)),
-    "class": (),
-}
-OPTION_CHECKS: Mapping[str, Check] = {
-    "resample": one_of(*RESAMPLE),
-    "padding_mode": one_of(*BORDER_MODES),
-    "fill": channel_values,
-    "align_corners": switch,
-    "clip": switch,
-}
 
 
 @dataclass(frozen=True)
@@ -103,26 +90,6 @@ def is_image(value: Tensor) -> bool:
     return value.is_floating_point() or value.dtype == torch.uint8
 
 
-def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str, Flags]:
-    """Check the ``extra_args`` of a container and give them by data key."""
-    options: dict[str, Flags] = {}
-    for key, args in (extra_args or {}).items():
-        name = data_key(key)
-        allowed = OPTIONS[name]
-        if not isinstance(args, Mapping):
-            raise TypeError(f"extra_args[{name!r}]: expected a dict of options, got {args!r}")
-        foreign = [] if allowed is None else [arg for arg in args if arg not in allowed]
-        if foreign:
-            raise TypeError(f"extra_args[{name!r}]: expected names out of {allowed}, got {foreign}")
-        given = {k: v.name.lower() if isinstance(v, Enum) else v for k, v in args.items()}
-        if allowed is not None:  # those for images are checked by each op
-            given = {k: OPTION_CHECKS[k](v, f"extra_args[{name!r}][{k!r}]") for k, v in given.items()}
-        options[name] = given
-        if name == "mask":  # nearest takes edges, and the other modes follow the image
-            options[name].pop("align_corners", None)
-    return options
-
-
 def as_target(key: str, value: Value, image_rank: int | None) -> Target:
     """Take a value as a batch."""
     if key == "class":
@@ -132,6 +99,10 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
             raise TypeError(
                 f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}"
             )
+        tail = TAILS.get(key)
+        foreign = [] if tail is None else [tuple(entry.shape) for entry in value if entry.shape[1:] != tail]
+        if foreign:
+            raise ValueError(f"{key}: expected entries (N, ...), the last being {tail}; got shape {foreign[0]}")
         return Target(key, list(value))
     if not isinstance(value, Tensor):
         raise TypeError(f"{key}: expected a tensor, got {type(value).__name__}")
@@ -206,8 +177,12 @@ def pick(rows: Tensor, new: Target, old: Target, dims: int = 1) -> Target:
             )
         return torch.where(open, one, other)
 
-    if new.key == "class" or new.value is old.value:
+    if new.value is old.value:
         return new
+    if new.valid is not old.valid:  # rows were mixed
+        mixed = [v for v in (new.valid, old.valid) if v is not None]
+        one, other = (torch.ones_like(mixed[0]) if v is None else v for v in (new.valid, old.valid))
+        new = replace(new, valid=among(rows.view(-1, *(1 for _ in one.shape[1:])), one, other))
     if isinstance(new.value, list):
         pairs = enumerate(zip(new.value, old.value, strict=True))
         return replace(new, value=[among(rows[i], one, other) for i, (one, other) in pairs])

@@ -19,6 +19,8 @@ from typing import Any
 from harness import threads
 
 THREADS = threads.pin(sys.argv)  # before the libraries below load
+if __name__ == "__main__":
+    threads.leave_quietly()
 
 from harness import command, results  # noqa: E402
 from harness.backends import Regime, photographs  # noqa: E402

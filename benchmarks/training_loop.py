@@ -20,6 +20,7 @@ import argparse
 import importlib.util
 import json
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -27,16 +28,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from harness import threads
 
 if __name__ == "__main__":  # before the libraries below load
     threads.pin(sys.argv)
+    threads.leave_quietly()
 
-from harness.command import listed
+from harness.command import Parser, listed
 from harness.measure import empty_cache
-from harness.results import environment, git, writable, write
+from harness.results import TRAINING, VERSION, environment, read, writable, write
 from harness.training import LIBRARIES, NEEDS, RECIPES, Backend, attempt, build, train, validation, warm_up
 from harness.training_data import HELD_OUT, PHOTOGRAPHS, STORED, cv2, photographs, write_data
 from torch import Tensor
@@ -48,7 +50,7 @@ PACKAGES = ("torch", "augment", "kornia", "torchvision", "albumentations", "open
 
 
 def run(
-    backends: Sequence[Backend], epochs: int, valid: tuple[Tensor, Tensor], save: Callable[[], None] = lambda: None
+    backends: Sequence[Backend], epochs: int, valid: tuple[Tensor, Tensor], save: Callable[[], Any] = lambda: None
 ) -> None:
     """Warm all libraries up, and let them take turns."""
 
@@ -126,38 +128,34 @@ def disturbed(rows: Sequence[dict[str, Any]], threads: int) -> str:
 
 def surroundings(args: argparse.Namespace, classes: Sequence[str]) -> dict[str, Any]:
     """Say what was measured, when, with what and on what."""
-    found, changes = environment("cpu", PACKAGES), git("status", "--porcelain")
-    installed = {name: version for name, version in found["packages"].items() if version != "not installed"}
     return {
-        "date": found["date"],
-        "commit": git("rev-parse", "HEAD") or "unknown",
-        "dirty": None if changes is None else bool(changes),
-        "cpu": found["cpu"],
-        "cores": found["cores"],
-        "versions": {"python": found["python"], **installed},
+        "version": VERSION,
+        "kind": "training",
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "environment": environment("cpu", PACKAGES),
         "decoder": "pillow" if cv2 is None else "opencv",
         "classes": list(classes),
         "flags": {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()},
     }
 
 
-def heading(about: dict[str, Any]) -> str:
-    """Say in two lines what was measured."""
-    flags, versions = about["flags"], ", ".join(f"{name} {value}" for name, value in about["versions"].items())
-    return (
-        f"{flags['recipe']}, {flags['images']} JPEGs of {len(about['classes'])} classes, {STORED}x{STORED} to "
+def report(data: dict[str, Any]) -> str:
+    """Give the table of a run, with what was measured above it."""
+    about, flags = data["environment"], data["flags"]
+    packages = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
+    told = [
+        f"`python benchmarks/{data['command']}`, {about['date']}, commit {about['commit']}",
+        f"{flags['recipe']}, {flags['images']} JPEGs of {len(data['classes'])} classes, {STORED}x{STORED} to "
         f"{flags['size']}x{flags['size']}, batch: {flags['batch']}, epochs: {flags['epochs']}, workers: "
-        f"{flags['workers']}, threads: {flags['threads']}, {about['cpu']}\n{versions}; "
-        "medians over epochs (slowest-fastest)"
-    )
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with status 2."""
-        self.exit(2, f"{self.prog}: {' '.join(message.split())}\n")
+        f"{flags['workers']}, threads: {flags['threads']} (found effective: "
+        f"{', '.join(f'{name} {number}' for name, number in about['threads'].items())})",
+        f"{about['cpu']}, {about['cores']} cores; Python {about['python']}, {packages}; decoder: {data['decoder']}",
+        "Medians over epochs (slowest-fastest); shares of an epoch's time.",
+    ]
+    if not data["complete"]:
+        told.append("**The run was not finished.**")
+    shared = disturbed(data["rows"], flags["threads"])
+    return "\n\n".join([*told, table(data["rows"]), *[shared] * bool(shared)])
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -177,7 +175,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 def parser() -> Parser:
     """Say what the command line understands."""
-    found = Parser("training_loop.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found = Parser(__doc__, "training_loop.py")
     listed(found, "libraries", LIBRARIES, list(LIBRARIES))
     found.add_argument("--recipe", choices=RECIPES, default=RECIPES[0])
     found.add_argument("--images", type=at_least(20), help="JPEGs, of which a fifth is for validation")
@@ -188,6 +186,7 @@ def parser() -> Parser:
     found.add_argument("--threads", type=at_least(1), default=1, help="of the main process; a worker has one")
     found.add_argument("--json", type=Path, metavar="FILE", help="where to write all figures, after every epoch")
     found.add_argument("--markdown", type=Path, metavar="FILE", help="where to write the table")
+    found.add_argument("--report", action="store_true", help="measure nothing: the table of --json")
     found.add_argument("--quick", action="store_true", help="small and short; other flags still hold")
     default = Path(tempfile.gettempdir(), "augment-training-loop")
     found.add_argument("--data", type=Path, metavar="DIR", default=default, help="where JPEGs are kept (%(default)s)")
@@ -204,6 +203,8 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     most = (args.images - max(round(args.images * HELD_OUT), 1)) // 2
     if args.batch > most:
         reader.error(f"argument --batch: expected at most {most}, half of the images for training; got {args.batch}")
+    if args.report and not (args.json and args.json.is_file()):
+        reader.error(f"argument --report: expected --json with a results file, got {args.json}")
     refuse_unwritable(reader, args)
     if args.threads + args.workers > (os.cpu_count() or 1):
         print("more threads and workers than cores: they hinder each other, and figures mean little", file=sys.stderr)
@@ -211,12 +212,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def refuse_unwritable(reader: Parser, args: argparse.Namespace) -> None:
-    """Exit if a file cannot be made; only the folder of the JPEGs is made where it is missing."""
-    for flag, path in (("json", args.json), ("markdown", args.markdown)):
-        if path and path.is_dir():
-            reader.error(f"argument --{flag}: expected a file, got the folder {path}")
-        if path and not path.parent.is_dir():
-            reader.error(f"argument --{flag}: expected a file in a folder that exists, got {path}")
+    """Exit if a file cannot be made; folders are made where they are missing."""
     for flag, path in (("json", args.json), ("markdown", args.markdown), ("data", args.data / "manifest.json")):
         if path and (problem := writable(path)):
             reader.error(f"argument --{flag}: {problem}")
@@ -245,15 +241,24 @@ def found_photographs() -> dict[str, Path]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit status is 1 if a library failed, 2 if nothing could be done, 130 after Ctrl-C."""
-    args, sources = parse(argv), found_photographs()
+    args = parse(argv)
+    if args.report:
+        try:
+            return show(read(args.json, TRAINING), args)
+        except ValueError as error:
+            parser().error(str(error))
+    sources = found_photographs()
     threads.limit(args.threads)
     warnings.filterwarnings("ignore")
     about, backends, status = surroundings(args, sorted(sources)), [], 0
 
-    def save(complete: bool = False) -> None:
+    def save(complete: bool = False) -> dict[str, Any]:
+        data = {**about, "complete": complete, "rows": rows(backends)}
         if args.json:
-            write(args.json, json.dumps({**about, "complete": complete, "rows": rows(backends)}, indent=1))
+            write(args.json, json.dumps(data, indent=1))
+        return data
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with empty_cache():
         try:
             folder = write_data(args.data, sources, args.images)
@@ -263,12 +268,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:  # inside, as the cache keeps its folder where an error leaves it
             print("interrupted; what is done so far:", file=sys.stderr)
             status = 130
-    save(complete=status != 130)
-    report = f"{heading(about)}\n\n{table(rows(backends))}\n\n{disturbed(rows(backends), args.threads)}".rstrip()
-    print(report)
-    if args.markdown:
-        write(args.markdown, report)
+    show(save(complete=status != 130), args)
     return status
+
+
+def show(data: dict[str, Any], args: argparse.Namespace) -> int:
+    """Print the table, and write it where it is asked for."""
+    text = report(data)
+    print(text)
+    if args.markdown:
+        write(args.markdown, text)
+    return 0
 
 
 if __name__ == "__main__":

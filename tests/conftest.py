@@ -5,6 +5,7 @@ import os
 import pytest
 import torch
 import torch._dynamo
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 torch.set_num_threads(1)
 
@@ -35,3 +36,15 @@ def fresh() -> None:
     torch.manual_seed(0)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
+
+
+@pytest.fixture
+def pretended() -> FakeTensorMode:
+    """Give a mode in which there is a GPU."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    with mode:
+        try:
+            torch.zeros(1).cuda()
+        except RuntimeError:
+            pytest.skip("this build of PyTorch asks the driver even for a GPU that is pretended")
+    return mode

@@ -1,6 +1,7 @@
 """What several test files need."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ from PIL import Image, ImageChops, ImageStat
 from torch import Tensor, nn
 from torch._dynamo.utils import counters
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 import augment as K
 from augment.base import Augmentation
@@ -170,3 +173,22 @@ __all__ = [
     "seq",
     "with_gate",
 ]
+
+
+class Log(TorchDispatchMode):
+    """Count what is dispatched: all of it, what makes tensors of at least some elements, and copies to a GPU."""
+
+    def __init__(self, large: int = 1) -> None:
+        super().__init__()
+        self.calls, self.large, self.copied = 0, Counter(), Counter()
+        self.least = large
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = func(*args, **(kwargs or {}))
+        before, after = ([v for v in tree_leaves(values) if isinstance(v, Tensor)] for values in (args, output))
+        self.calls += 1
+        known = {v.untyped_storage()._cdata for v in before}
+        self.large[str(func)] += any(v.numel() >= self.least and v.untyped_storage()._cdata not in known for v in after)
+        here = any(v.is_cpu for v in before)
+        self.copied[str(func)] += here and "copy" in str(func) and any(v.is_cuda for v in after)
+        return output

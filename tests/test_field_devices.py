@@ -4,17 +4,14 @@ Where no GPU is needed to tell, one is pretended: fake tensors follow shapes and
 raise where a value would have to be waited for.
 """
 
-from collections import Counter
 from typing import Any
 
 import pytest
 import torch
-from helpers import CASES, LABELS, SAME_SHAPE, Case, call_seeded, graphs, labels, picture, seq
-from torch import Tensor, nn
+from helpers import CASES, LABELS, SAME_SHAPE, Case, Log, call_seeded, graphs, labels, picture, seq
+from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 import augment as K
 
@@ -34,38 +31,7 @@ STILL = [
 ]
 
 
-class Log(TorchDispatchMode):
-    """Count what is dispatched: all of it, what makes tensors of at least some elements, and copies to a GPU."""
-
-    def __init__(self, large: int = 1) -> None:
-        super().__init__()
-        self.calls, self.large, self.copied = 0, Counter(), Counter()
-        self.least = large
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        output = func(*args, **(kwargs or {}))
-        before, after = ([v for v in tree_leaves(values) if isinstance(v, Tensor)] for values in (args, output))
-        self.calls += 1
-        known = {v.untyped_storage()._cdata for v in before}
-        self.large[str(func)] += any(v.numel() >= self.least and v.untyped_storage()._cdata not in known for v in after)
-        here = any(v.is_cpu for v in before)
-        self.copied[str(func)] += here and "copy" in str(func) and any(v.is_cuda for v in after)
-        return output
-
-
 # ------------------------------------------------------------------------------------------------------------- devices
-
-
-@pytest.fixture
-def pretended() -> FakeTensorMode:
-    """Give a mode in which there is a GPU."""
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
-    with mode:
-        try:
-            torch.zeros(1).cuda()
-        except RuntimeError:
-            pytest.skip("this build of PyTorch asks the driver even for a GPU that is pretended")
-    return mode
 
 
 @pytest.mark.parametrize(("dtype", "p"), [(torch.float32, 0.5), (torch.uint8, 1.0)])

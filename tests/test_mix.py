@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 import torch
-from helpers import assert_params_close, call_seeded, graphs, picture, with_gate
+from helpers import Log, assert_params_close, call_seeded, graphs, picture, with_gate
 from mixing import KEYS, SIZE, sample
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
@@ -172,6 +173,30 @@ def test_dynamo_container(case: Case, optimizer: str) -> None:
     compare_compiled(container, sample(case), optimizer)
 
 
+@pytest.mark.parametrize("case", [*CASES, Case("RandomJigsaw[6]", K.RandomJigsaw, {"grid": (2, 3)})], ids=repr)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8], ids=str)
+def test_on_a_pretended_gpu(case: Case, dtype: torch.dtype, pretended: FakeTensorMode) -> None:
+    """A call waits for nothing and copies nothing from the CPU."""
+    op, given = case(p=0.5, alpha=0.4, beta=0.4), sample(case, dtype=dtype)
+    container = K.AugmentationSequential(op, data_keys=KEYS, min_visibility=0.1)
+    with pretended:
+        given = [value.cuda() for value in given]
+        with Log() as log:
+            output = container(*given)
+    assert all(value.is_cuda for value in [*output, *container.valid.values()]) and not +log.copied
+
+
+@each
+def test_work_is_not_done_row_by_row(case: Case) -> None:
+    counts = []
+    for b in (3, 17):
+        op, given = case(p=0.5), sample(case, b)
+        with Log() as log:
+            op(*given, data_keys=KEYS)
+        counts.append(log.calls)
+    assert counts[0] == counts[1]
+
+
 @each
 def test_choices_hold_mixes(case: Case) -> None:
     given = sample(case, 6)
@@ -268,7 +293,10 @@ def test_same_on_batch_and_modes(case: Case) -> None:
         (K.RandomMixUpV2, "mask", torch.zeros(4, 16, 24).long(), "mask: expected floating or bool, or mask_classes"),
         (lambda: K.RandomMixUpV2(mask_classes=3), "mask", torch.zeros(4, 16, 24), "mask: expected labels"),
         (K.RandomCutMixV2, "mask", [torch.zeros(2, 16, 24)] * 4, r"mask: expected one tensor \(B, C, H, W\)"),
-        (K.RandomCutMixV2, "bbox_xyxy", torch.zeros(4, 3, 5), "bbox_xyxy: expected"),
+        (K.RandomCutMixV2, "bbox_xyxy", torch.zeros(4, 3, 5), r"bbox_xyxy: expected .*\(4,\); got shape \(4, 3, 5\)"),
+        (K.RandomMosaic, "bbox_xywh", [torch.zeros(3, 5)] * 4, r"bbox_xywh: expected .*\(4,\); got shape \(3, 5\)"),
+        (K.RandomMosaic, "bbox", torch.zeros(4, 3, 4), r"bbox: expected .*\(4, 2\); got shape \(4, 3, 4\)"),
+        (K.PatchMix, "keypoints", torch.zeros(4, 3, 3), r"keypoints: expected .*\(2,\); got shape \(4, 3, 3\)"),
         (
             K.RandomCopyPaste,
             "mask",

@@ -128,6 +128,7 @@ def test_mixup_makes_masks_soft() -> None:
     one_hot = torch.stack([(labels == k).float() for k in range(3)], 1)
     share = op._params["mixup_lambdas"].view(-1, 1, 1, 1)
     assert_close(soft, (1 - share) * one_hot + share * one_hot[op._params["mixup_pairs"]])
+    assert torch.equal(op(image, one_hot, params=op._params)[1], soft)
     flags = labels.unsqueeze(1) == 1
     _, soft = op.__class__(data_keys=["image", "mask"])(image, flags)
     assert soft.dtype == torch.float32 and soft[(soft != 0) & (soft != 1)].numel() > 0

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 from choices import KEYS, each, many, values
-from helpers import ByTwo, assert_labels_follow, assert_params_close, call_seeded, graphs, picture
+from helpers import ByTwo, Log, assert_labels_follow, assert_params_close, call_seeded, graphs, picture
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
@@ -60,6 +61,7 @@ def test_generators(name: str) -> None:
     assert all(torch.equal(a, b) for a, b in zip(again, expected, strict=True))
 
 
+MOVES = [("rotate", -30.0, 30.0), ("shear_x", -0.2, 0.2), ("translate_y", -0.1, 0.1), ("color", 0.1, 1.9)]
 LEAVES: Mapping[str, Callable[[], nn.Module]] = {
     "flip": lambda: K.RandomHorizontalFlip(),
     "turn over": lambda: K.RandomVerticalFlip(p=1.0),
@@ -68,6 +70,7 @@ LEAVES: Mapping[str, Callable[[], nn.Module]] = {
     "half turn": lambda: K.RandomRotation90((2, 2), p=0.5),
     "contrast": lambda: K.RandomContrast((0.8, 1.0), p=0.5),  # black stays black, as what comes in from outside
     "gamma": lambda: K.RandomGamma((0.9, 1.1)),
+    "policy": lambda: K.RandAugment(2, 9, MOVES, interpolation="bilinear", p=0.7),
     "module": lambda: nn.Identity(),
 }
 NESTS: Mapping[str, Callable[..., nn.Module]] = {
@@ -235,3 +238,15 @@ def test_dynamo_choice(name: str, dtype: torch.dtype, optimizer: str) -> None:
 def test_batch_sizes(name: str, b: int) -> None:
     outputs = many(data_keys=KEYS)[name]()(*values(b))
     assert [len(output) for output in outputs] == [b] * 4
+
+
+@each
+def test_on_a_pretended_gpu(name: str, pretended: FakeTensorMode) -> None:
+    """A call waits for nothing and copies nothing from the CPU."""
+    container = many(data_keys=KEYS, min_visibility=0.1)[name]()
+    with pretended:
+        container.cuda()
+        data = [value.cuda() for value in values()]
+        with Log() as log:
+            outputs = container(*data)
+    assert all(value.is_cuda for value in [*outputs, *container.valid.values()]) and not +log.copied

@@ -307,6 +307,25 @@ def test_every_2d_op_of_kornia_is_here() -> None:
     assert {case.name for case in CASES} == theirs & ops().keys()
 
 
+def test_every_mix_of_kornia_is_here() -> None:
+    """#941, PR #1713, #2523, #3664: with kornia's arguments first, and its defaults but where the README says so."""
+    mixes = {name: op for name, op in vars(KORNIA).items() if isinstance(op, type) and not name.endswith("3D")}
+    mixes = {name: op for name, op in mixes.items() if issubclass(op, KORNIA.MixAugmentationBaseV2)}
+    del mixes["MixAugmentationBaseV2"]
+    assert len(mixes) == 6
+    for name, op in mixes.items():
+        ours, theirs = (list(inspect.signature(known).parameters.values()) for known in (getattr(K, name), op))
+        pairs = list(zip(ours, theirs, strict=False))
+        assert [one.name for one, _ in pairs] == [other.name for other in theirs]
+        differing = {one.name for one, other in pairs if _default(one) != _default(other)}
+        assert differing <= ({"padding_mode"} if name == "RandomMosaic" else {"data_keys"})
+
+
+def _default(parameter: inspect.Parameter) -> Any:
+    default = parameter.default
+    return getattr(default, "name", default)
+
+
 @pytest.mark.parametrize("case", CASES, ids=repr)
 def test_parameters_have_kornias_names_shapes_and_dtypes(case: Case, kornia: Any) -> None:
     theirs, ours = build(kornia, case.name, case.arguments)

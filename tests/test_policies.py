@@ -7,7 +7,7 @@ import test_contract
 import test_dynamo
 import test_field_devices
 import torch
-from helpers import assert_params_close, call_seeded, graphs, picture
+from helpers import Log, assert_params_close, call_seeded, graphs, picture
 from policies import SPACES, fixed
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -58,6 +58,7 @@ CHECKS = [
     test_contract.test_seed,
     test_contract.test_hygiene,
     test_contract.test_bad_input,
+    test_field_devices.test_work_is_not_done_row_by_row,
 ]
 
 
@@ -121,15 +122,11 @@ def test_compiled_with_labels(case: Case, dtype: torch.dtype, optimizer: str) ->
 
 @each()
 @pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
-def test_on_a_pretended_gpu(case: Case, dtype: torch.dtype) -> None:
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
+def test_on_a_pretended_gpu(case: Case, dtype: torch.dtype, pretended: FakeTensorMode) -> None:
     container = K.AugmentationSequential(case(p=0.5), data_keys=KEYS)
-    with mode:
-        try:
-            values = [v.cuda() for v in sample(dtype=dtype)]
-        except RuntimeError:
-            pytest.skip("this build of PyTorch asks the driver even for a GPU that is pretended")
-        with test_field_devices.Log() as log:
+    with pretended:
+        values = [v.cuda() for v in sample(dtype=dtype)]
+        with Log() as log:
             outputs = container(*values)
     assert all(v.is_cuda for v in outputs) and not +log.copied
 

@@ -218,8 +218,8 @@ def test_a_run_of_all(root, tmp_path, capsys):
     found = json.loads(out.read_text())
     assert found["complete"]
     assert found["flags"]["batch"] == BATCH
-    assert {"python", "torch", "numpy"} <= found["versions"].keys()
-    assert {"date", "commit", "dirty", "cpu", "cores", "decoder", "classes"} <= found.keys()
+    assert results.read(out, results.TRAINING) == found
+    assert found["environment"]["threads"]["torch"] == 1
     assert [row["library"] for row in found["rows"]] == chosen
     for row in found["rows"]:
         assert row["error"] is None
@@ -234,6 +234,18 @@ def test_a_run_of_all(root, tmp_path, capsys):
     assert text.read_text() == printed
     assert printed.count("\n| ") == len(chosen) + 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "out.md"]
+    assert loop.main(["--report", "--json", str(out)]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_report_refuses_what_is_no_training_run(tmp_path, capsys):
+    path = tmp_path / "out.json"
+    path.write_text('{"version": 1}')
+    with pytest.raises(SystemExit):
+        loop.main(["--report", "--json", str(path)])
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "is not a results file" in error
 
 
 def test_workers_seed_albumentations_differently(folder):
@@ -305,9 +317,10 @@ def test_a_file_stays_as_it_was_if_writing_fails(tmp_path, monkeypatch):
         (("--size", "big"), ("--size", "'big'")),
         (("--images", "5"), ("--images", "20")),
         (("--batch", "17"), ("--batch", "16", "17")),
-        (("--json", "missing/out.json"), ("--json", "missing")),
+        (("--json", "file/out.json"), ("--json", "file")),
         (("--json", "."), ("--json", "a file")),
-        (("--markdown", "missing/out.md"), ("--markdown", "missing")),
+        (("--markdown", "file/out.md"), ("--markdown", "file")),
+        (("--report",), ("--report", "--json")),
         (("--data", "file"), ("--data", "file")),
     ],
 )

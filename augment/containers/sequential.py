@@ -13,6 +13,7 @@ from ..targets import Target, Value
 from . import values
 from .call import Call
 from .container import Container
+from .options import options_for
 from .params import ParamItem
 from .selection import Selection, how_many, weights_for
 
@@ -68,7 +69,7 @@ class AugmentationSequential(Container):
         self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         mode = "silent" if transformation_matrix_mode == "silence" else transformation_matrix_mode
         self.transformation_matrix_mode = choice(mode, "transformation_matrix_mode", ("silent", "rigid", "skip"))
-        self.extra_args = tg.options_for(extra_args)
+        self.extra_args = options_for(extra_args)
         self.min_visibility = None if min_visibility is None else number(min_visibility, "min_visibility", 0.0, 1.0)
         self.valid: dict[str, Value] = {}
         ops = [module for module in self.modules() if isinstance(module, Augmentation)]

@@ -19,6 +19,17 @@ def in_rectangles(
     return dropped.unsqueeze(1)
 
 
+def in_window(
+    windows: Tensor,  # (B, 4): left, top, right and bottom, the last two not inside
+    height: int,
+    width: int,
+) -> Tensor:  # (B, 1, H, W) bool
+    """Say which pixels lie in a rectangle."""
+    x, y = pixel_grid(height, width, windows)
+    left, top, right, bottom = windows[..., None, None].unbind(1)
+    return ((x >= left) & (x < right) & (y >= top) & (y < bottom)).unsqueeze(1)
+
+
 def in_grid(
     grid: Tensor,  # (B, 2, 3), for x and y: unit, hole and offset in pixels; a hole of 0 drops none
     height: int,
@@ -64,5 +75,5 @@ def covered_points(
     height, width = dropped.shape[-2:]
     x, y = (points + 0.5).floor().unbind(2)
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-    index = (y.clamp(0, height - 1) * width + x.clamp(0, width - 1)).long()
-    return dropped.flatten(1).gather(1, index) & inside
+    x, y = (torch.where(inside, v, 0).long() for v in (x, y))  # what was lost before is NaN, and nowhere
+    return dropped.flatten(1).gather(1, y * width + x) & inside

@@ -53,20 +53,6 @@ def positions(
     return mapped[:, :2] / mapped[:, 2:] if projective else mapped
 
 
-def affine_positions(
-    matrix: Sequence[Sequence[float]],  # two rows of three, output pixel -> x, y
-    h: int,
-    w: int,
-    like: Tensor,
-) -> Tensor:  # (2, h, w)
-    """Map the pixels of an h by w output, each coordinate in one pass."""
-    x, y = pixel_grid(h, w, like)
-    output = like.new_empty(2, h, w)
-    for (a, b, c), plane in zip(matrix, output, strict=True):
-        torch.add(y[0] * b + c, x[0], alpha=a, out=plane)
-    return output
-
-
 def normalised(
     matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
     height: int,

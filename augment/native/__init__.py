@@ -7,7 +7,7 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 from .channels import fill_channels, take_channels
 from .colour import colour_jitter, photometric_distort
 from .compression import downscale, jpeg
-from .dropout import fill_grid, fill_rectangles
+from .dropout import erase, fill_grid, fill_rectangles
 from .field import displace, follow_field, smooth_field
 from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
@@ -35,6 +35,7 @@ __all__ = [
     "downscale",
     "equalize",
     "equalize_tiles",
+    "erase",
     "fill_channels",
     "fill_grid",
     "fill_rectangles",

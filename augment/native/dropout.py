@@ -1,4 +1,4 @@
-"""Filled rectangles, anywhere and in a grid."""
+"""Filled rectangles: some, one with a level of its own a row, and those of a grid."""
 
 from typing import Any
 
@@ -20,7 +20,8 @@ def _fill_row(image: Tensor, params: Tensor, rectangles: Rectangles, fill: list[
     for x, y, width, height in rectangles:
         left, top, right, bottom = (max(round(v), 0) for v in (x, y, x + width, y + height))
         if right > left and bottom > top:
-            out[:, top:bottom, left:right] = level
+            window = out[:, top:bottom, left:right]
+            window.fill_(fill[0]) if len(set(fill)) == 1 else window.copy_(level)
     return out
 
 
@@ -43,9 +44,43 @@ def fill_rectangles(
     return torch.where(dropped, resample.per_channel(fill, image), image)
 
 
+def _erase_row(image: Tensor, window: Tensor, numbers: list[float], out: Out = None) -> Tensor:
+    height, width = image.shape[-2:]
+    if out is None:
+        return torch.where(dropout.in_window(window[None, :4], height, width)[0], window[4], image)
+    left, top, right, bottom = (max(round(v), 0) for v in numbers[:4])
+    out.copy_(image)[:, top:bottom, left:right].fill_(numbers[4])
+    return out
+
+
+_erase = rowwise(
+    "erase",
+    "",
+    _erase_row,
+    lambda image, windows, numbers: [x1 <= x0 or y1 <= y0 for x0, y0, x1, y1, _ in numbers],
+    raw=True,
+)
+
+
+def erase(
+    image: Tensor,  # (B, C, H, W), any dtype
+    windows: Tensor,  # (B, 4): left, top, right and bottom, whole numbers, the last two not inside
+    levels: Tensor,  # (B,), in the image's own range
+) -> Tensor:  # (B, C, H, W)
+    """Fill one rectangle of each row with a level of its own."""
+    if image.is_cpu:
+        return _erase(image, torch.cat([windows, levels.unsqueeze(1)], 1))
+    inside = dropout.in_window(windows, image.shape[-2], image.shape[-1])
+    return torch.where(inside, levels.to(image.dtype).view(-1, 1, 1, 1), image)
+
+
 def _grid_row(image: Tensor, grid: Tensor, numbers: Any, fill: list[float], out: Out = None) -> Tensor:
     dropped = dropout.in_grid(grid[None], image.shape[-2], image.shape[-1])[0]
-    return torch.where(dropped, resample.per_channel(fill, image), image, out=out)
+    if out is None or image.dtype != torch.uint8:
+        return torch.where(dropped, resample.per_channel(fill, image), image, out=out)
+    keeps = (~dropped).view(torch.uint8).neg_()  # all bits or none: a choice among bytes is not vectorised
+    torch.bitwise_and(image, keeps, out=out)
+    return out.add_((255 - keeps).bitwise_and(resample.per_channel(fill, image))) if any(fill) else out
 
 
 _grid = rowwise(

@@ -21,30 +21,38 @@ def identity_rows(matrix: Tensor) -> Tensor:
 class Line(NamedTuple):
     """What a row's matrix says: its numbers, and where it is only scaled and shifted, what a linear blend takes.
 
-    Where it is only shifted that is the place of the first pixel.
+    Where it is only shifted that is the place of the first pixel. Where it is affine, the columns and the rows add to
+    what is sampled what ``along`` says.
     """
 
     matrix: Rows
-    taps: tuple[resample.Taps, resample.Taps] | None
+    taps: tuple[resample.Taps, resample.Taps] | None = None
     place: tuple[float, float] | None = None
+    along: tuple[Tensor, Tensor] | None = None
 
 
-def _read_lines(image: Tensor, matrices: Tensor, h: int, w: int, mode: int, padding: int, *_: Any) -> list[Line]:
-    numbers = matrices.tolist()
-    aligned = [m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0 for m in numbers]
-    if mode != resample.MODES["bilinear"] or not any(aligned):
-        return [Line(m, None) for m in numbers]
-    shifts = [fits and m[0][0] == m[1][1] == 1 for fits, m in zip(aligned, numbers, strict=True)]
-    if shifts == aligned:
-        return [Line(m, None, (m[0][2], m[1][2]) if fits else None) for m, fits in zip(numbers, aligned, strict=True)]
+def _read_lines(
+    image: Tensor, matrices: Tensor, h: int, w: int, mode: int, padding: int, fill: list[float], projective: bool
+) -> list[Line]:
+    lines = [Line(m) for m in matrices.tolist()]
+    if mode == resample.MODES["nearest"]:
+        return lines
     dtype = torch.promote_types(image.dtype, torch.float32)
+    if not projective:
+        x, y = resample.along_axes(matrices[:, -3:-1].detach().to(dtype), h, w)
+        lines = [line._replace(along=along) for line, *along in zip(lines, x, y, strict=True)]
+    aligned = [m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0 for m, *_ in lines]
+    if mode != resample.MODES["bilinear"] or not any(aligned):
+        return lines
+    shifts = [fits and m[0][0] == m[1][1] == 1 for fits, (m, *_) in zip(aligned, lines, strict=True)]
+    if shifts == aligned:
+        places = [(m[0][2], m[1][2]) if fits else None for fits, (m, *_) in zip(aligned, lines, strict=True)]
+        return [line._replace(place=place) for line, place in zip(lines, places, strict=True)]
     entries, size = matrices.detach().to(dtype), image.shape[-2:]
     x = resample.axis_taps(entries[:, 0, 0], entries[:, 0, 2], size[1], w, padding)
     y = resample.axis_taps(entries[:, 1, 1], entries[:, 1, 2], size[0], h, padding)
-    return [
-        Line(m, (x_taps, y_taps) if fits else None)
-        for m, fits, x_taps, y_taps in zip(numbers, aligned, x, y, strict=True)
-    ]
+    taps = [pair if fits else None for fits, *pair in zip(aligned, x, y, strict=True)]
+    return [line._replace(taps=pair) for line, pair in zip(lines, taps, strict=True)]
 
 
 def _warp_row(
@@ -65,9 +73,8 @@ def _warp_row(
         return resample.separable(image, *line.taps, padding, fill, out)
     # sampling jumps about, which is slow in memory that was not read in order before; a row that was converted has been
     read = image if out is None and not image.requires_grad else image.clone()
-    if mode != resample.MODES["nearest"] and not (projective or matrices.requires_grad):
-        grid = resample.affine_positions(line.matrix[-3:-1], h, w, read)
-        return resample.sample_grid(read[None], grid[None], mode, padding, fill)[0]
+    if line.along is not None and not matrices.requires_grad:
+        return resample.sample_grid(read[None], torch.add(*line.along)[None], mode, padding, fill)[0]
     return resample.homography(read[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
 
 

@@ -15,10 +15,12 @@ class Tables(NamedTuple):
 
     Attributes:
         shift: what they add to every byte, cut to 0..255; None for anything else.
+        inverts_from: the first byte that they invert, where they do that and nothing else; None for anything else.
         places: memory to work in, which is dearer to come by than to fill.
     """
 
     shift: int | None
+    inverts_from: int | None
     places: Tensor
 
 
@@ -26,14 +28,27 @@ def _read_tables(image: Tensor, tables: Tensor) -> list[Tables]:
     shift = tables[:, :1, 128:129] - 128
     ramp = torch.arange(tone.LEVELS, device=image.device)
     shifts = (tables == (ramp + shift).clamp(0, tone.LEVELS - 1)).flatten(1).all(1)
+    threshold = (tables[:, :1] == ramp).sum(-1, keepdim=True)
+    inverts = (tables == torch.where(ramp < threshold, ramp, tone.LEVELS - 1 - ramp)).flatten(1).all(1)
     places = image.new_empty(image.shape[-2:].numel(), dtype=torch.int32)
-    found = zip(shifts.tolist(), shift.flatten().tolist(), strict=True)
-    return [Tables(int(by) if shifts else None, places) for shifts, by in found]
+    found = zip(*(x.flatten().tolist() for x in (shifts, shift, inverts, threshold)), strict=True)
+    return [Tables(int(by) if a else None, start if b else None, places) for a, by, b, start in found]
+
+
+def _invert_from(image: Tensor, first: int, out: Tensor) -> None:
+    """Invert the bytes from a level on, by passes that are vectorised, as comparisons are not."""
+    if first == 0:
+        torch.bitwise_not(image, out=out)
+    else:
+        bits = torch.clamp(image, first - 1, first).sub_(first - 1).neg_()  # all or none
+        torch.bitwise_xor(image, bits, out=out)
 
 
 def _look_up_row(image: Tensor, tables: Tensor, read: Tables, out: Out = None) -> Tensor:
     output = torch.empty_like(image) if out is None else out
-    if read.shift is None:
+    if read.inverts_from is not None:
+        _invert_from(image, read.inverts_from, output)
+    elif read.shift is None:
         for plane, table, target in zip(image, tables, output, strict=True):
             tone.look_up(plane, table, target, read.places)
     elif read.shift > 0:

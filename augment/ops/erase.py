@@ -5,9 +5,10 @@ import math
 import torch
 from torch import Tensor
 
+from .. import native
 from ..arguments import number
 from ..base import Flags, Params
-from ..functional import resample
+from ..functional import dropout, resample
 from ..kinds import Intensity
 from ..sampling import Bounds, Draw, Range, check
 
@@ -76,25 +77,25 @@ class RandomErasing(Intensity):
         check((params["values"] >= 0) & (params["values"] <= 1), gate, "values: expected values in [0, 1]")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        values = params["values"] * 255 if input.dtype == torch.uint8 else params["values"]
-        values = values.round() if input.dtype == torch.uint8 else values
-        return torch.where(erased(input, params), values.to(input.dtype).view(-1, 1, 1, 1), input)
+        levels = params["values"]
+        return native.erase(
+            input, windows(input, params), (levels * 255).round() if input.dtype == torch.uint8 else levels
+        )
 
     def apply_transform_mask(
         self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
     ) -> Tensor:
         fill = resample.per_channel(flags.get("fill", (0.0,)), input)
-        return torch.where(erased(input, params), fill, input)
+        return torch.where(dropout.in_window(windows(input, params), *input.shape[-2:]), fill, input)
 
 
-def erased(image: Tensor, params: Params) -> Tensor:
-    """Give the rectangles (B, 1, H, W) bool of the parameters, in the image's size."""
-    height, width = image.shape[-2:]
+def windows(image: Tensor, params: Params) -> Tensor:
+    """Give the rectangles of the parameters in the image's size: (B, 4), left, top, right and bottom."""
     drawn = params.get("forward_input_shape")
-    x, y = resample.pixel_grid(height, width, params["xs"])
-    inside = []
-    for grid, first, extent, n, axis in ((x, "xs", "widths", width, -1), (y, "ys", "heights", height, -2)):
-        ratio = 1 if drawn is None else n / drawn[axis]
-        start, length = (params[key].view(-1, 1, 1) * ratio for key in (first, extent))
-        inside.append((grid >= start) & (grid < start + length))
-    return (inside[0] & inside[1]).unsqueeze(1)
+    edges = []
+    for first, extent, axis in (("xs", "widths", -1), ("ys", "heights", -2)):
+        ratio = 1 if drawn is None else image.shape[axis] / drawn[axis]
+        start, length = params[first] * ratio, params[extent] * ratio
+        edges.append((start.ceil(), (start + length).ceil()))
+    (left, right), (top, bottom) = edges
+    return torch.stack([left, top, right, bottom], 1)

@@ -12,6 +12,7 @@ from ..composition import Blend, Collage, Composition
 from ..functional import geometry
 from ..functional import mixing as mx
 from ..mix import Mix
+from ..opaque import Kept
 from ..sampling import Bounds, Draw, Range, check
 from ..targets import Target
 
@@ -34,8 +35,8 @@ class RandomMixUpV2(Mix):
         alpha: draw lambda by Beta(alpha, alpha), stretched to ``lambda_val``; None for evenly.
         mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
         num_classes: give classes as shares (B, num_classes); None for rows (B, 3) of the label, the other's and lambda.
-        mask_classes: make masks (B, 1, H, W) of labels the shares (B, mask_classes, H, W) of classes; a label that is
-            none of them, such as one to ignore, has no share in any.
+        mask_classes: make masks (B, 1, H, W) of labels the shares (B, mask_classes, H, W) of classes, which may come
+            as well; a label that is none of them, such as one to ignore, has no share in any.
 
     Params:
         mixup_pairs: (B,), the other row. mixup_lambdas: (B,), the weight of the other.
@@ -61,14 +62,14 @@ class RandomMixUpV2(Mix):
         self.ranges = {"mixup_lambdas": Range(UNIT if lambda_val is None else lambda_val, "lambda_val", None, UNIT)}
         self.alpha = 1.0 if alpha is None else positive(alpha, "alpha")
         self.mask_classes = None if mask_classes is None else whole(mask_classes, "mask_classes", 1)
-        self._table = mx.beta_table(self.alpha)
+        self._table = Kept(mx.beta_table(self.alpha))
 
     def sample(self, draw: Draw) -> Params:
         pairs = self.partners(draw.u[:, 0])
         own = torch.arange(len(pairs), device=draw.device)
         draw.gate = self.shared(draw.gate, pairs) & (pairs != own)
         u = self.shared(draw.u[:, 1], pairs)
-        amount = self.ranges["mixup_lambdas"](mx.beta_quantile(u, self.alpha, self._table))
+        amount = self.ranges["mixup_lambdas"](mx.beta_quantile(u, self.alpha, self._table.on(draw.device)))
         return {"mixup_pairs": pairs, "mixup_lambdas": amount}
 
     def validate(self, params: Params, gate: Tensor) -> None:
@@ -85,10 +86,12 @@ class RandomMixUpV2(Mix):
 
     def mask_to_mix(self, mask: Tensor) -> Tensor:
         if self.mask_classes is not None:
+            if mask.is_floating_point() and mask.shape[1] == self.mask_classes:
+                return mask
             if mask.is_floating_point() or mask.shape[1] != 1:
                 raise ValueError(
-                    f"{type(self).__name__}: mask: expected labels (B, 1, H, W) of a whole-number dtype for "
-                    f"mask_classes, got {tuple(mask.shape)} {mask.dtype}"
+                    f"{type(self).__name__}: mask: expected labels (B, 1, H, W) of a whole-number dtype, or shares "
+                    f"(B, {self.mask_classes}, H, W), for mask_classes; got {tuple(mask.shape)} {mask.dtype}"
                 )
             return (mask == torch.arange(self.mask_classes, device=mask.device).view(1, -1, 1, 1)).float()
         if not (mask.is_floating_point() or mask.dtype == torch.bool):
@@ -155,7 +158,7 @@ class RandomCutMixV2(Mix):
         self.beta = 1.0 if beta is None else positive(beta, "beta")
         self.use_correct_lambda = switch(use_correct_lambda, "use_correct_lambda")
         self.columns = 4 * self.num_mix
-        self._table = mx.beta_table(self.beta)
+        self._table = Kept(mx.beta_table(self.beta))
 
     def sample(self, draw: Draw) -> Params:
         mate, u, x, y = draw.u.mT.unflatten(0, (4, self.num_mix)).unbind(0)
@@ -163,7 +166,7 @@ class RandomCutMixV2(Mix):
         own = torch.arange(pairs.shape[1], device=draw.device)
         draw.gate = self.shared(draw.gate, pairs[0]) & (pairs != own).all(0)
         u, x, y = (self.shared(v.mT, pairs[0]).mT for v in (u, x, y))
-        kept = mx.beta_quantile(u, self.beta, self._table).clamp(*self.cut_size)
+        kept = mx.beta_quantile(u, self.beta, self._table.on(draw.device)).clamp(*self.cut_size)
         height, width = draw.shape[-2:]
         h, w = ((1 - kept).sqrt() * side for side in (height, width))
         h, w = h.floor(), w.floor()
@@ -239,7 +242,7 @@ class PatchMix(Mix):
         super().__init__(p, 1.0, same_on_batch, keepdim, data_keys, mode, num_classes)
         self.alpha = positive(alpha, "alpha")
         self.patch_size = whole(patch_size, "patch_size", 1)
-        self._table = mx.beta_table(self.alpha)
+        self._table = Kept(mx.beta_table(self.alpha))
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         if self.patch_size > min(shape[-2:]):
@@ -254,7 +257,7 @@ class PatchMix(Mix):
         u, x, y = (self.shared(v, pairs) for v in draw.u[:, 1:].unbind(1))
         rooms = [side - self.patch_size + 1 for side in (draw.shape[-1], draw.shape[-2])]
         place = [(v * room).floor().clamp(max=room - 1) for v, room in zip((x, y), rooms, strict=True)]
-        lam = mx.beta_quantile(u, self.alpha, self._table)
+        lam = mx.beta_quantile(u, self.alpha, self._table.on(draw.device))
         return {"mix_pairs": pairs, "patch_coords": torch.stack(place, 1).long(), "lam": lam}
 
     def validate(self, params: Params, gate: Tensor) -> None:

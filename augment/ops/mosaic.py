@@ -13,6 +13,7 @@ from ..composition import Collage, Composition
 from ..functional import geometry
 from ..functional import mixing as mx
 from ..mix import Mix
+from ..opaque import Kept
 from ..sampling import Bounds, Draw, Range, check
 from ..targets import Target
 
@@ -161,10 +162,10 @@ class RandomJigsaw(Mix):
         if ensure_perm and self.columns == 1:
             raise ValueError(f"ensure_perm: expected False for the one piece of grid {grid!r}, got {ensure_perm!r}")
         same = torch.arange(self.columns).view(self.grid).mT.flatten()
-        self._same = same
+        self._same = Kept(same)
         if ensure_perm and self.columns <= TABLED:
             orders = [o for o in itertools.permutations(range(self.columns)) if list(o) != same.tolist()]
-            self._orders = torch.tensor(orders)
+            self._orders = Kept(torch.tensor(orders))
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         if shape[-2] % self.grid[0] or shape[-1] % self.grid[1]:
@@ -176,11 +177,11 @@ class RandomJigsaw(Mix):
     def sample(self, draw: Draw) -> Params:
         draw.gate, u = self.shared(draw.gate), self.shared(draw.u)
         if self.ensure_perm and self.columns <= TABLED:
-            orders = self._orders.to(draw.device)
+            orders = self._orders.on(draw.device)
             return {"permutation": orders[(u[:, 0] * len(orders)).long().clamp(max=len(orders) - 1)]}
         order = u.argsort(1)
         if self.ensure_perm:
-            unchanged = (order == self._same.to(draw.device)).all(1, keepdim=True)
+            unchanged = (order == self._same.on(draw.device)).all(1, keepdim=True)
             order = torch.where(unchanged, order.roll(1, 1), order)
         return {"permutation": order}
 

@@ -12,6 +12,7 @@ from ..base import Augmentation, Flags, Params
 from ..functional import policy as operations
 from ..functional.geometry import invert, product
 from ..kinds import Geometric
+from ..opaque import Kept
 from ..sampling import Draw, check, whole_numbers
 from ..warp import Homography, Warp
 from . import table
@@ -292,7 +293,7 @@ class AutoAugment(Policy):
         blank = [("identity", 0.0, None)] * steps
         padded = [[*found, *blank[len(found) :]] for found in sub_policies]
         rows = [[(names.index(name), chance, level or 0) for name, chance, level in row] for row in padded]
-        self.sub_policies = table.Kept(torch.tensor(rows, dtype=torch.float64))  # (S, n, 3)
+        self.sub_policies = Kept(torch.tensor(rows, dtype=torch.float64))  # (S, n, 3)
         self.columns = 1 + 2 * steps
 
     def sample(self, draw: Draw) -> Params:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..arguments import number
 from ..functional.policy import COLOURS, OPERATIONS
-from ..opaque import constant
+from ..opaque import Kept
 
 PIXELS, WIDTH, HEIGHT = "", "width", "height"
 
@@ -155,22 +155,6 @@ SUB_POLICIES = {
         shear_x 0.7 2 | invert 0.1 -
     """),
 }
-
-
-class Kept:
-    """Fixed numbers that a call reads on any device."""
-
-    def __init__(self, numbers: Tensor) -> None:
-        self.numbers, self.values = numbers, numbers.flatten().tolist()
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def on(self, device: torch.device) -> Tensor:
-        """Give them on a device."""
-        if device.type == "cpu":
-            return self.numbers
-        return constant(self.values, self.numbers.dtype, device).view(self.numbers.shape)
 
 
 class Magnitudes:

@@ -52,6 +52,14 @@ class Images:
         pixels = pixels.to(regime.device)
         self.batch = pixels if regime.dtype == "uint8" else (pixels / 255).to(getattr(torch, regime.dtype))
 
+    def renew(self) -> None:
+        """Move the images in memory: times depend on where they lie, and one place must not stand for all."""
+        self.spacer = torch.empty(int(torch.randint(1 << 22, ())), dtype=torch.uint8)
+        self.batch = self.batch.clone()
+        for made in ("tensors", "arrays"):
+            self.__dict__.pop(made, None)
+            getattr(self, made)  # outside what is timed
+
     @cached_property
     def tensors(self) -> list[Tensor]:
         """The images one by one, (C, H, W)."""
@@ -194,6 +202,8 @@ def _loops(library: str, recipe: Recipe, images: Images) -> Iterator[Backend]:
     except Exception as error:
         yield Backend(library, "eager", did, error=message(error))
         return
+    if library == "albumentations" and recipe.arguments.get("p", 1.0) < 1:
+        did["draw"] += "; one that is left alone is not copied"
     if library != "torchvision":
         each = caller(library, transform)
         yield Backend(library, "eager", did, lambda: [each(image) for image in images.arrays], agreement=near)

@@ -23,10 +23,9 @@ Work = list[tuple[str, str, Callable[[Callable[[str], None]], Rows]]]
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, and whose options are written out, as `threads.pin` reads them too."""
 
-    def __init__(self, description: str | None) -> None:
-        super().__init__(
-            description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-        )
+    def __init__(self, description: str | None, prog: str | None = None) -> None:
+        super().__init__(prog, None, description, allow_abbrev=False)
+        self.formatter_class = argparse.RawDescriptionHelpFormatter
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message}\n")

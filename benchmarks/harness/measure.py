@@ -22,12 +22,16 @@ SLOW = 1.0  # seconds of a call that is run once where others are run several ti
 
 
 def times(
-    calls: Mapping[str, Callable[[], Any]], rounds: int, seconds: float, threads: int
+    calls: Mapping[str, Callable[[], Any]],
+    rounds: int,
+    seconds: float,
+    threads: int,
+    renew: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
     """Time calls in rounds, each call once a round for about `seconds`, so that drift of the machine hits all alike.
 
     Returns, by call, in milliseconds: the median and quartiles over all blocks, the median of each round, and the
-    number of runs. A block is as many runs as make the clock's own cost invisible.
+    number of runs. A block is as many runs as make the clock's own cost invisible. `renew` is called before each round.
     """
     timers = {key: Timer("call()", globals={"call": call}, num_threads=threads) for key, call in calls.items()}
     slow = {key for key, timer in timers.items() if timer.timeit(1).median > SLOW}
@@ -35,6 +39,7 @@ def times(
     medians: dict[Any, list[float]] = {key: [] for key in calls}
     repeats = dict.fromkeys(calls, 0)
     for turn in range(rounds):
+        renew()
         for key, timer in timers.items():
             if turn >= LEAST and sum(blocks[key]) > PATIENCE * 1e3:
                 continue  # so slow that more rounds would say little

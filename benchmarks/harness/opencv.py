@@ -6,20 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .peers import Arguments, Peer, corner, cut, erased, factors, given, hole, pair
-
-Image = Any  # (H, W, C) array
-Transform = Callable[[Image], Image]
+from .opencv_colours import Colours, Image, Transform
+from .peers import Arguments, Peer, corner, cut, erased, given, hole, pair
 
 
-class Loader:
+class Loader(Colours):
     """Builders of transforms for images of `side`, whose brightest value is `white`."""
 
     def __init__(self, side: int, white: float) -> None:
-        import cv2
-
-        self.cv2, self.side, self.white = cv2, side, white
-        self.rng = np.random.default_rng(0)
+        super().__init__(white)
+        self.side = side
         self.corners = np.array([[0, 0], [side - 1, 0], [side - 1, side - 1], [0, side - 1]], np.float32)
 
     def sometimes(self, build: Callable[[Arguments], Transform], did: str = "exact", **more: Any) -> Peer:
@@ -159,16 +155,6 @@ class Loader:
 
         return apply
 
-    def brightness(self, a: Arguments) -> Transform:
-        """Add the factor less one."""
-        low, high = factors(a["brightness"])
-
-        def apply(image: Image) -> Image:
-            added = self.cv2.add(image, np.full(4, (self.rng.uniform(low, high) - 1) * self.white))
-            return added if image.dtype == np.uint8 else np.clip(added, 0, 1, out=added)
-
-        return apply
-
     def noise(self, a: Arguments) -> Transform:
         """Add normal noise; bytes saturate."""
 
@@ -259,50 +245,6 @@ class Loader:
 
         return apply
 
-    def normalize(self, a: Arguments) -> Transform:
-        """Subtract the mean and divide by the deviation, to float32."""
-        mean, scale = (np.array([*t.tolist(), 0]) for t in (a["mean"] * self.white, 1 / (a["std"] * self.white)))
-        return lambda image: self.cv2.multiply(self.cv2.subtract(image, mean, dtype=self.cv2.CV_32F), scale)
-
-    def equalize(self, a: Arguments) -> Transform:
-        """Equalize each channel."""
-        return lambda image: self.cv2.merge([self.cv2.equalizeHist(plane) for plane in self.cv2.split(image)])
-
-    def contrast(self, a: Arguments) -> Transform:
-        """Multiply by the factor."""
-        low, high = factors(a["contrast"])
-
-        def apply(image: Image) -> Image:
-            scaled = self.cv2.multiply(image, (self.rng.uniform(low, high),) * 4)
-            return scaled if image.dtype == np.uint8 else np.clip(scaled, 0, 1, out=scaled)
-
-        return apply
-
-    def gamma(self, a: Arguments) -> Transform:
-        """Raise to a power, bytes by a table."""
-
-        def apply(image: Image) -> Image:
-            power = self.rng.uniform(*a["gamma"])
-            if image.dtype != np.uint8:
-                return self.cv2.pow(image, power)
-            return self.cv2.LUT(image, np.rint(255 * (np.arange(256) / 255) ** power).astype(np.uint8))
-
-        return apply
-
-    def clahe(self, a: Arguments) -> Transform:
-        """Equalize tiles of each channel."""
-
-        def apply(image: Image) -> Image:
-            equalizer = self.cv2.createCLAHE(self.rng.uniform(*a["clip_limit"]), (8, 8))
-            return self.cv2.merge([equalizer.apply(plane) for plane in self.cv2.split(image)])
-
-        return apply
-
-    def grey(self, a: Arguments) -> Transform:
-        """Take the colour away and keep three channels."""
-        there, back = self.cv2.COLOR_RGB2GRAY, self.cv2.COLOR_GRAY2RGB
-        return lambda image: self.cv2.cvtColor(self.cv2.cvtColor(image, there), back)
-
 
 def opencv(side: int, white: float) -> dict[str, Peer]:
     """Give OpenCV's transforms of images of `side`, whose brightest value is `white`, by label."""
@@ -330,6 +272,7 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
         "RandomGaussianNoise": often(loader.noise, "saturates", comparable=False),
         "RandomGrayscale": often(loader.grey),
         "RandomHorizontalFlip": often(lambda a: lambda image: cv2.flip(image, 1)),
+        "RandomHue": often(loader.hue),
         "RandomJPEG": often(loader.jpeg, "libjpeg"),
         "RandomMedianBlur": often(loader.median, "replicate"),
         "RandomMotionBlur": often(loader.motion, "reflect"),
@@ -342,8 +285,11 @@ def opencv(side: int, white: float) -> dict[str, Peer]:
         "RandomResizedCrop": often(loader.resized_crop, "bilinear"),
         "RandomRotation": often(loader.rotation, "bilinear"),
         "RandomSharpness": often(loader.sharpness),
+        "RandomPosterize": often(loader.posterize),
         "RandomRotation90": often(loader.quarter_turns),
+        "RandomSaturation": often(loader.saturation),
         "RandomShear": often(loader.shear, "bilinear"),
+        "RandomSolarize": often(loader.solarize),
         "RandomTranslate": often(loader.translation, "bilinear"),
         "RandomTranspose": often(lambda a: lambda image: cv2.transpose(image)),
         "RandomVerticalFlip": often(lambda a: lambda image: cv2.flip(image, 0)),

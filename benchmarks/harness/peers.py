@@ -1,8 +1,8 @@
 """torchvision's and albumentations' side of the recipes: one line an op, its units converted where they are passed on.
 
 A line takes the arguments of a recipe and gives the transform. `did` says in words what it does with pixels;
-`shown`, where the random transform cannot be pinned by its arguments, builds from our drawn parameters of one image
-what the library calls the same thing, so that outputs can be compared.
+`shown`, where the random transform cannot be pinned by its arguments, calls the library's own kernel with our drawn
+parameters of one image, so that outputs can be compared.
 """
 
 import math
@@ -10,7 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 Arguments = Mapping[str, Any]
+SYMMETRIES = ("e", "h", "v", "r180", "t", "r270", "r90", "hvt")
+"""albumentations' names of the square's symmetries, in the order of our numbers."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,10 @@ def hole(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return image
 
 
-def holes(image: Any, row: Arguments) -> Any:
-    """Copy an image with the drawn rectangles black."""
-    drawn = (row[key].int().tolist() for key in ("xs", "ys", "widths", "heights"))
-    for left, top, width, height in zip(*drawn, strict=True):
-        image = hole(image, top, left, height, width)
-    return image
+def edges(row: Arguments) -> Any:
+    """Give left, top, right and bottom of each drawn rectangle, as an (N, 4) array."""
+    left, top, width, height = (row[key].reshape(-1).numpy().astype(int) for key in ("xs", "ys", "widths", "heights"))
+    return np.stack([left, top, left + width, top + height], -1)
 
 
 def torchvision(side: int) -> dict[str, Peer]:
@@ -141,6 +143,7 @@ def torchvision(side: int) -> dict[str, Peer]:
             lambda a: v2.RandomResizedCrop(a["size"], **given(a, "scale", "ratio"), antialias=True),
             "bilinear, antialias",
         ),
+        "RandomSaturation": Peer(lambda a: at(a, v2.ColorJitter(saturation=a["saturation"])), "blends with grey"),
         # an angle turns counter-clockwise in both
         "RandomRotation": Peer(lambda a: at(a, v2.RandomRotation(a["degrees"], bilinear)), "bilinear"),
         "RandomSharpness": Peer(lambda a: v2.RandomAdjustSharpness(a["sharpness"][1], a["p"]), "one factor"),
@@ -201,6 +204,13 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         point = [2 * c - 2 / 3 for c in a["snow_coefficient"]]
         return A.RandomSnow(a["brightness"][0], point, "bleach", **p(a))
 
+    def applied(transform: Any, **drawn: Any) -> Callable[..., Any]:
+        return lambda image: transform.apply(image, **drawn)
+
+    def crop(a: Arguments, row: Arguments) -> Callable[..., Any]:
+        (top, left), (height, width) = corner(row), a["size"]
+        return applied(A.RandomCrop(height, width), crop_coords=(left, top, left + width, top + height))
+
     def illumination(mode: str) -> Peer:
         # the light multiplies there, and is added here
         return Peer(lambda a: A.Illumination(mode, (0.01, 0.2), **p(a)), "multiplies", comparable=False)
@@ -227,28 +237,32 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         ),
         "RandomCoarseDropout": Peer(
             lambda a: A.CoarseDropout(a["num_holes_range"], a["hole_height_range"], a["hole_width_range"], **p(a)),
-            shown=lambda a, row: lambda image: holes(image, row),
+            shown=lambda a, row: applied(A.CoarseDropout(), holes=edges(row), seed=0),
         ),
         "RandomAutoContrast": Peer(lambda a: A.AutoContrast(method="pil", **p(a))),
-        "RandomChannelDropout": Peer(lambda a: A.ChannelDropout(**p(a)), comparable=False),
+        "RandomChannelDropout": Peer(
+            lambda a: A.ChannelDropout(**p(a)),
+            shown=lambda a, row: applied(A.ChannelDropout(), channels_to_drop=row["channel_idx"].tolist()),
+        ),
         "RandomChannelShuffle": Peer(
-            lambda a: A.ChannelShuffle(**p(a)), shown=lambda a, row: lambda image: image[..., row["channels"].numpy()]
+            lambda a: A.ChannelShuffle(**p(a)),
+            shown=lambda a, row: applied(A.ChannelShuffle(), channels_shuffled=row["channels"].tolist()),
         ),
         "RandomClahe": Peer(lambda a: A.CLAHE(a["clip_limit"], **p(a)), "on the lightness alone", comparable=False),
         "RandomContrast": Peer(
             lambda a: A.RandomBrightnessContrast((0.0, 0.0), [x - 1 for x in a["contrast"]], **p(a)), "multiplies"
         ),
-        "RandomCrop": Peer(
-            lambda a: A.RandomCrop(*a["size"]), shown=lambda a, row: lambda image: cut(image, corner(row), a["size"])
-        ),
+        "RandomCrop": Peer(lambda a: A.RandomCrop(*a["size"]), shown=crop),
         "RandomDefocus": Peer(lambda a: A.Defocus(a["radius"], a["alias_blur"], **p(a)), "reflect"),
         "RandomDownscale": Peer(lambda a: A.Downscale(a["scale_range"], **p(a)), "nearest"),
         "RandomDownscale[area]": Peer(
             lambda a: A.Downscale(a["scale_range"], {"downscale": cv2.INTER_AREA, "upscale": cv2.INTER_LINEAR}, **p(a)),
             "area, bilinear",
         ),
+        "RandomD4": Peer(
+            lambda a: A.D4(**p(a)), shown=lambda a, row: applied(A.D4(), group_element=SYMMETRIES[int(row["symmetry"])])
+        ),
         # alpha: pixels there, half sides here; a field of noise cannot be pinned
-        "RandomD4": Peer(lambda a: A.D4(**p(a)), comparable=False),
         "RandomElasticTransform": Peer(
             lambda a: A.ElasticTransform(side / 2, a["sigma"][0], noise_distribution="uniform", **p(a)),
             "bilinear",
@@ -257,7 +271,7 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomEqualize": Peer(lambda a: A.Equalize("pil", **p(a))),
         "RandomErasing": Peer(
             lambda a: A.Erasing((0.02, 0.33), (0.3, 3.3), fill=0, **p(a)),
-            shown=lambda a, row: lambda image: hole(image, *erased(row)),
+            shown=lambda a, row: applied(A.Erasing(), holes=edges(row), seed=0),
         ),
         "RandomFog": Peer(lambda a: A.RandomFog(**p(a)), "discs of haze", comparable=False),
         "RandomGamma": Peer(lambda a: A.RandomGamma([100 * x for x in a["gamma"]], **p(a))),
@@ -318,6 +332,11 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomThinPlateSpline": Peer(
             lambda a: A.ThinPlateSpline((a["scale"], a["scale"]), **p(a)), "bilinear", comparable=False
         ),
+        # any temperature between the tables' rows there, a row of the table here
+        "RandomPlanckianJitter": Peer(
+            lambda a: A.PlanckianJitter(**p(a)),
+            shown=lambda a, row: applied(A.PlanckianJitter(), temperature=3000 + 500 * a["select_from"][0]),
+        ),
         "RandomPosterize": Peer(lambda a: A.Posterize(tuple(a["bits"]), **p(a))),
         "RandomRGBShift": Peer(
             lambda a: A.RGBShift(*([x * white for x in pair(a[f"{c}_shift_limit"])] for c in "rgb"), **p(a))
@@ -329,7 +348,14 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
             lambda a: A.ZoomBlur(a["max_factor"], ((sum(a["max_factor"]) / 2 - 1) / (a["steps"] - 1),) * 2, **p(a)),
             "bilinear",
         ),
-        "RandomRotation90": Peer(lambda a: A.RandomRotate90(**p(a)), comparable=False),
+        "RandomRotation90": Peer(
+            lambda a: A.RandomRotate90(**p(a)),
+            shown=lambda a, row: applied(A.RandomRotate90(), factor=int(row["times"])),
+        ),
+        # kornia's saturation is that of HSV; here and in v2 an image is blended with its grey
+        "RandomSaturation": Peer(
+            lambda a: A.ColorJitter((1, 1), (1, 1), a["saturation"], (0, 0), **p(a)), "blends with grey"
+        ),
         "RandomShear": Peer(lambda a: A.Affine(shear={"x": a["shear"][:2], "y": a["shear"][2:]}, **p(a)), "bilinear"),
         "RandomTranslate": Peer(
             lambda a: A.Affine(translate_percent={"x": a["translate_x"], "y": a["translate_y"]}, **p(a)), "bilinear"

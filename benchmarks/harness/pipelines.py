@@ -15,13 +15,35 @@ from torch import Tensor
 
 import augment
 
-from .backends import Backend, message
-from .peers import factors, pair
+from .backends import COMPARED, Backend, distance, message
+from .peers import factors, given, pair
 from .recipes import MEAN, STD
 
 Loaded = dict[str, list[Any]]  # "image": (H, W, 3) arrays, "boxes": (N, 4) edges, "mask": (H, W)
 JITTER = {"brightness": 0.2, "contrast": 0.2, "saturation": 0.2, "hue": 0.1}
 TURN = {"degrees": 15.0, "translate": (0.1, 0.1), "scale": (0.8, 1.2)}
+# What leaves nothing to chance, for the comparison of outputs. Jitter orders its parts at random: one of them acts.
+PINNED: Mapping[str, Mapping[str, Any]] = {
+    "RandomResizedCrop": {"scale": (1.0, 1.0), "ratio": (1.0, 1.0)},
+    "RandomHorizontalFlip": {"p": 1.0},
+    "ColorJitter": {"brightness": 0.0, "contrast": 0.0, "saturation": (1.2, 1.2), "hue": 0.0, "p": 1.0},
+    "RandomGrayscale": {"p": 1.0},
+    "RandomGaussianBlur": {"sigma": (1.5, 1.5), "p": 1.0},
+    "RandomSolarize": {"p": 1.0},
+    "RandomAffine": {"degrees": (10.0, 10.0), "translate": (0.0, 0.0), "scale": (1.1, 1.1)},
+    "RandomBrightness": {"brightness": (1.1, 1.1)},
+    "RandomContrast": {"contrast": (0.9, 0.9)},
+    "RandomRotation": {"degrees": (10.0, 10.0), "p": 1.0},
+}
+BILINEAR = dict.fromkeys(("RandomResizedCrop", "RandomAffine", "RandomRotation"), "bilinear")
+SHIFTED = {**BILINEAR, "RandomBrightness": "adds", "RandomContrast": "multiplies"}
+BLENDED = {"RandomBrightness": "multiplies", "RandomContrast": "blends with mean grey"}
+PIXELS = {
+    "augment": SHIFTED,
+    "kornia": SHIFTED,
+    "torchvision": {**BILINEAR, **BLENDED, "RandomResizedCrop": "bilinear, antialias"},
+    "albumentations": SHIFTED,
+}
 
 
 @dataclass(frozen=True)
@@ -119,7 +141,7 @@ def torchvision(target: str, steps: list[Step]) -> Callable[[Loaded], Any]:
     def build(step: Step) -> torch.nn.Module:
         a = step.arguments
         made: dict[str, Callable[[], torch.nn.Module]] = {
-            "RandomResizedCrop": lambda: v2.RandomResizedCrop(a["size"], antialias=True),
+            "RandomResizedCrop": lambda: v2.RandomResizedCrop(a["size"], **given(a, "scale", "ratio"), antialias=True),
             "RandomHorizontalFlip": lambda: v2.RandomHorizontalFlip(a["p"]),
             "ColorJitter": lambda: v2.ColorJitter(**{k: a[k] for k in JITTER}),
             "RandomGrayscale": lambda: v2.RandomGrayscale(a["p"]),
@@ -168,7 +190,7 @@ def albumentations(target: str, steps: list[Step]) -> Callable[[Loaded], Any]:
     def build(step: Step) -> Any:
         a, p = step.arguments, {"p": step.arguments.get("p", 1.0)}
         made: dict[str, Callable[[], Any]] = {
-            "RandomResizedCrop": lambda: A.RandomResizedCrop(a["size"]),
+            "RandomResizedCrop": lambda: A.RandomResizedCrop(a["size"], **given(a, "scale", "ratio")),
             "RandomHorizontalFlip": lambda: A.HorizontalFlip(**p),
             "ColorJitter": lambda: A.ColorJitter(
                 *(factors(a[k]) for k in ("brightness", "contrast", "saturation")), pair(a["hue"]), **p
@@ -179,7 +201,7 @@ def albumentations(target: str, steps: list[Step]) -> Callable[[Loaded], Any]:
             "RandomAffine": lambda: A.Affine(
                 a["scale"],
                 {axis: pair(part) for axis, part in zip("xy", a["translate"], strict=True)},
-                rotate=pair(a["degrees"]),
+                rotate=[-degrees for degrees in reversed(pair(a["degrees"]))],  # clockwise here
                 keep_ratio=True,
                 **p,
             ),
@@ -209,31 +231,56 @@ def albumentations(target: str, steps: list[Step]) -> Callable[[Loaded], Any]:
 def backends(name: str, side: int, loaded: Loaded, modes: Mapping[str, list[str]], device: str) -> Iterator[Backend]:
     """Give every library's way through a pipeline; a failure is a backend with its message."""
     target, steps = pipelines(side)[name]
-    told = {"pixels": ", ".join(step.op for step in steps), "dtype": "uint8 in, float32 out"}
     floor = {"pixels": "stacking and conversion to floats in 0..1 alone", "layout": "list of HWC"}
     yield Backend("floor", "eager", floor, lambda: Batched(torch.nn.Identity())(*stack(loaded, "", device)))
     for library, named in modes.items():
-        for mode in named if library in ("augment", "kornia") else ["eager"] * ("eager" in named):
+        if library not in PIXELS:
+            continue
+        traced = library in ("augment", "kornia")
+        told = {"pixels": described(library, steps), "dtype": "uint8 in, float32 out", "layout": "list of HWC"}
+        told |= {"draw": "per sample", "layout": "list of HWC, stacked"} if traced else {"draw": "per image"}
+        shown = "torchvision loop" if library == "torchvision" else library
+        for mode in named if traced else ["eager"] * ("eager" in named):
             try:
-                if library in ("augment", "kornia"):
-                    yield _traced(library, mode, target, steps, loaded, device, told)
-                elif library in ("torchvision", "albumentations"):
-                    build = torchvision if library == "torchvision" else albumentations
-                    transform = build(target, steps)
-                    did = {**told, "draw": "per image", "layout": "list of HWC"}
-                    shown = "torchvision loop" if library == "torchvision" else library
-                    yield Backend(shown, mode, did, lambda transform=transform: transform(loaded))
+                backend = built(library, target, steps, loaded, device)
+                backend.library, backend.mode, backend.did = shown, mode, told
+                backend.compiles = backend.compiles if mode != "eager" else None
+                if mode == "eager" and library != "augment":
+                    backend.agreement = agreement(library, name, side, loaded, device)
+                yield backend
             except Exception as error:
-                yield Backend(library, mode, told, error=message(error))
+                yield Backend(shown, mode, told, error=message(error))
 
 
-def _traced(
-    library: str, mode: str, target: str, steps: list[Step], loaded: Loaded, device: str, told: Mapping[str, str]
-) -> Backend:
+def described(library: str, steps: list[Step]) -> str:
+    """Say what a library does with pixels in each step."""
+    notes = [PIXELS[library].get(step.op) for step in steps]
+    return ", ".join(step.op + f" ({note})" * bool(note) for step, note in zip(steps, notes, strict=True))
+
+
+def built(library: str, target: str, steps: list[Step], loaded: Loaded, device: str) -> Backend:
+    """Give a library's way through some steps, as a call, and as what can be compiled."""
+    if library in ("torchvision", "albumentations"):
+        transform = (torchvision if library == "torchvision" else albumentations)(target, steps)
+        return Backend(library, "eager", {}, lambda: transform(loaded))
     module = batched(library, target, steps, device)
 
     def around(module: Callable[..., Any]) -> Callable[[], Any]:
         return lambda: module(*stack(loaded, target, device))
 
-    did = {**told, "draw": "per sample", "layout": "list of HWC, stacked"}
-    return Backend(library, mode, did, around(module), None if mode == "eager" else module, around)
+    return Backend(library, "eager", {}, around(module), module, around)
+
+
+def agreement(library: str, name: str, side: int, loaded: Loaded, device: str) -> dict[str, Any]:
+    """Give the largest and mean difference of ours and a peer's images where nothing is left to chance."""
+    target, steps = pipelines(side)[name]
+    pinned = [Step(step.op, {**step.arguments, **PINNED[step.op]}) for step in steps]
+    few = {key: values[:COMPARED] for key, values in loaded.items()}
+    found = []
+    for each in ("augment", library):
+        call = built(each, target, pinned, few, device).call
+        assert call is not None
+        done = call()
+        image = done[0] if target else done
+        found.append(torch.as_tensor(image) * torch.tensor(STD, device=image.device).view(3, 1, 1))
+    return distance(*found)

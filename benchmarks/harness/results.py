@@ -77,7 +77,7 @@ _ENVIRONMENT = {
         **dict.fromkeys(("packages", "threads"), {"type": "object"}),
     },
 }
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "required": ["version", "kind", "command", "environment", "flags", "skipped", "finished", "seconds", "rows"],
@@ -91,6 +91,39 @@ SCHEMA = {
         "finished": {"type": "boolean"},
         "seconds": _NUMBER,
         "rows": {"type": "array", "items": _ROW},
+    },
+    "additionalProperties": False,
+}
+_SHARE = {"type": "number", "minimum": 0, "maximum": 1}
+_EPOCH = {
+    "type": "object",
+    "required": ["images_per_second", "waiting", "augmenting", "stepping", "on_core", "loss", "accuracy"],
+    "properties": {"images_per_second": _TOOK, **dict.fromkeys(("waiting", "augmenting", "stepping"), _SHARE)},
+}
+TRAINING = {
+    "$schema": SCHEMA["$schema"],
+    "type": "object",
+    "required": ["version", "kind", "command", "environment", "decoder", "classes", "flags", "complete", "rows"],
+    "properties": {
+        **{name: SCHEMA["properties"][name] for name in ("version", "command")},
+        "kind": {"const": "training"},
+        "environment": _ENVIRONMENT,
+        "decoder": {"enum": ["pillow", "opencv"]},
+        "classes": {"type": "array", "items": {"type": "string"}, "minItems": 2},
+        "flags": {"type": "object", "required": ["recipe", "images", "epochs", "batch", "size", "workers", "threads"]},
+        "complete": {"type": "boolean"},
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["library", "augments_in", "error", "first_call_s", "of_none", "epochs"],
+                "properties": {
+                    **dict.fromkeys(("library", "augments_in"), {"type": "string"}),
+                    "error": {"type": ["string", "null"]},
+                    "epochs": {"type": "array", "items": _EPOCH},
+                },
+            },
+        },
     },
     "additionalProperties": False,
 }
@@ -251,8 +284,8 @@ def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no figure")
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Read a results file and hold it to the schema; raise ValueError that says what is wrong."""
+def read(path: Path, schema: dict[str, Any] = SCHEMA) -> dict[str, Any]:
+    """Read a results file and hold it to its schema; raise ValueError that says what is wrong."""
     try:
         data = json.loads(path.read_text(), parse_constant=_no_number)
     except OSError as error:
@@ -262,7 +295,7 @@ def read(path: Path) -> dict[str, Any]:
     import jsonschema
 
     try:
-        jsonschema.validate(data, SCHEMA)
+        jsonschema.validate(data, schema)
     except jsonschema.ValidationError as error:
         where = "/".join(map(str, error.absolute_path)) or "the file"
         raise ValueError(f"{path} is not a results file: {where}: {error.message[:200]}") from None

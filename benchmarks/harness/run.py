@@ -23,7 +23,12 @@ def plan(quick: bool, threads: int) -> Plan:
 
 
 def group(
-    label: str, regime: Mapping[str, Any], found: Iterable[Backend], plan: Plan, tell: Callable[[str], None]
+    label: str,
+    regime: Mapping[str, Any],
+    found: Iterable[Backend],
+    plan: Plan,
+    tell: Callable[[str], None],
+    renew: Callable[[], None] = lambda: None,
 ) -> list[dict[str, Any]]:
     """Measure the backends of a recipe in a regime, interleaved; give a row each."""
     torch._dynamo.reset()
@@ -32,7 +37,7 @@ def group(
         tell(f"{backend.library} {backend.mode}")
         facts.append((backend, _ready(backend, str(regime["device"]))))
     tell("timing")
-    timed = _timed([backend for backend, _ in facts], plan)
+    timed = _timed([backend for backend, _ in facts], plan, renew)
     return [
         {
             "label": label,
@@ -50,11 +55,11 @@ def group(
     ]
 
 
-def _timed(found: list[Backend], plan: Plan) -> dict[int, dict[str, Any]]:
+def _timed(found: list[Backend], plan: Plan, renew: Callable[[], None]) -> dict[int, dict[str, Any]]:
     """Time what can be called, in turns; a call that may do nothing counts as often as it does something."""
     calls: dict[Any, Callable[[], Any]] = {i: backend.call for i, backend in enumerate(found) if backend.call}
     calls |= {(i, "idle"): found[i].idle[1] for i in list(calls) if found[i].idle}
-    times = measure.times(calls, plan.rounds, plan.seconds, plan.threads)
+    times = measure.times(calls, plan.rounds, plan.seconds, plan.threads, renew)
     for i, backend in enumerate(found):
         if backend.idle and i in times:
             times[i] = measure.mixed(times[i], times.pop((i, "idle")), backend.idle[0])

@@ -1,6 +1,7 @@
 """One number of threads for every library, set before any of them is imported."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +21,16 @@ def pin(argv: Sequence[str]) -> int:
         os.environ.update(dict.fromkeys(VARIABLES, threads))
         return int(threads)
     return 1  # the parser of the command will say what is wrong
+
+
+def leave_quietly() -> None:
+    """Make Ctrl-C end the process without a traceback, as long as libraries load and there is nothing to keep."""
+
+    def leave(*_: Any) -> None:
+        os.write(2, b"\ninterrupted before anything was measured\n")
+        os._exit(130)
+
+    signal.signal(signal.SIGINT, leave)
 
 
 def limit(threads: int) -> None:
