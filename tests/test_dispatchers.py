@@ -1,6 +1,7 @@
 """Dispatchers: several containers in one call."""
 
 import copy
+import inspect
 import pickle
 from typing import Any
 
@@ -14,6 +15,23 @@ from torch.testing import assert_close
 import augment as K
 
 KEYS = ["image", "mask"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ImageSequential",
+        "PatchSequential",
+        "VideoSequential",
+        "ManyToManyAugmentationDispather",
+        "ManyToOneAugmentationDispather",
+    ],
+)
+def test_signature_is_kornias(name: str) -> None:
+    kornia = pytest.importorskip("kornia.augmentation")
+    theirs, ours = (inspect.signature(getattr(library, name)).parameters for library in (kornia, K))
+    for key, parameter in theirs.items():
+        assert ours[key].kind == parameter.kind and ours[key].default == parameter.default
 
 
 def containers() -> list[K.AugmentationSequential]:

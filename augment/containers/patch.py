@@ -96,6 +96,9 @@ class PatchSequential(ImageSequential):
             )
         self.moves = any(isinstance(m, Augmentation) and not isinstance(m, Intensity) for m in self.modules())
 
+    def extra_repr(self) -> str:
+        return f"grid_size={self.grid_size}, padding={self.padding!r}, patchwise_apply={self.patchwise_apply}"
+
     @property
     def count(self) -> int:
         """The number of patches of an image."""
@@ -254,7 +257,7 @@ class PatchSequential(ImageSequential):
 
     def matrix_of(self, params: Sequence[ParamItem]) -> Tensor | None:
         """Give the matrix (B, 3, 3) of a call by its parameters, of the new corner; None where ops move patches."""
-        head, _ = self._parts(params)
+        head, items = self._parts(params)
         if self.transformation_matrix_mode == "rigid" and self.moves:
             raise ValueError(f"{type(self).__name__}: transform_matrix: patches that are moved apart have none")
         if self.moves or self.transformation_matrix_mode == "skip":
@@ -262,4 +265,5 @@ class PatchSequential(ImageSequential):
         rows, _, height, width = stated_shape(head.data)
         frame = self.frame((height, width))
         top, left = (0, 0) if frame.fills else frame.corner
-        return geometry.translation(-left, -top, torch.ones(rows))
+        device = next((value.device for value in drawn(items)), None)
+        return geometry.translation(-left, -top, torch.ones(rows, device=device))

@@ -70,6 +70,9 @@ class VideoSequential(ImageSequential):
         self.clips = True
         self._mixes = any(isinstance(module, Mix) for module in self.modules())
 
+    def extra_repr(self) -> str:
+        return f"data_format={self.data_format!r}, same_on_frame={self.same_on_frame}"
+
     def forward_parameters(
         self,
         batch_shape: Sequence[int],
