@@ -101,6 +101,22 @@ def test_every_frame_gets_what_its_clip_drew(case: Case) -> None:
     assert torch.equal(video(x, params=video._params), output)
 
 
+class Lighter(K.IntensityAugmentationBase2D):
+    """Add a number to each row, and another to each column of all rows, as a user would write it."""
+
+    def generate_parameters(self, batch_shape: Any) -> dict[str, Tensor]:
+        return {"row": torch.rand(batch_shape[0]), "column": torch.rand(batch_shape[-1])}
+
+    def apply_transform(self, input: Tensor, params: Any, flags: Any, transform: Any = None) -> Tensor:
+        return input + params["row"].view(-1, 1, 1, 1) + params["column"]
+
+
+def test_an_op_of_a_user() -> None:
+    output = K.VideoSequential(Lighter(p=1.0))(torch.zeros(B, T, 1, H, W))
+    assert torch.equal(output, output[:, :1].expand_as(output)) and not torch.equal(output[0], output[1])
+    assert_close(output[0] - output[1], (output[0] - output[1]).mean().expand(T, 1, H, W))
+
+
 MIXES = {
     "mixup": lambda: K.RandomMixUpV2(p=0.7),
     "cutmix": lambda: K.RandomCutMixV2(num_mix=2, p=0.7),

@@ -46,6 +46,7 @@ class AugmentationSequential(Container):
     Shape:
         image: (B, C, H, W), (C, H, W) or (H, W). mask: the same, or (B, H, W), of any dtype, or a list, a mask a row.
         bbox: (B, N, 4, 2); bbox_xyxy, bbox_xywh: (B, N, 4); keypoints: (B, N, 2); each also without B, or a list.
+        With a ``VideoSequential`` inside, they are those of videos, as it says.
 
     Example:
         >>> augment = AugmentationSequential(RandomHorizontalFlip(), data_keys=["image", "mask"])
