@@ -4,7 +4,21 @@ from . import ops, policies, saving
 from . import policies as auto
 from .base import AugmentationBase2D
 from .configuration import from_dict, from_yaml, to_dict, to_yaml
-from .containers import AugmentationSequential, OneOf, ParamItem, RandomApply, RandomOrder, SomeOf
+from .containers import (
+    AugmentationSequential,
+    ImageSequential,
+    ManyToManyAugmentationDispatcher,
+    ManyToManyAugmentationDispather,
+    ManyToOneAugmentationDispatcher,
+    ManyToOneAugmentationDispather,
+    OneOf,
+    ParamItem,
+    PatchSequential,
+    RandomApply,
+    RandomOrder,
+    SomeOf,
+    VideoSequential,
+)
 from .deformation import Deformation, Field
 from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
 from .mix import Mix
@@ -36,11 +50,17 @@ __all__ = [
     "Field",
     "GeometricAugmentationBase2D",
     "Homography",
+    "ImageSequential",
     "IntensityAugmentationBase2D",
+    "ManyToManyAugmentationDispatcher",
+    "ManyToManyAugmentationDispather",
+    "ManyToOneAugmentationDispatcher",
+    "ManyToOneAugmentationDispather",
     "Mix",
     "OneOf",
     "ParamItem",
     "PatchMix",
+    "PatchSequential",
     "Permutation",
     "RandAugment",
     "RandomApply",
@@ -56,6 +76,7 @@ __all__ = [
     "TVTensors",
     "TrivialAugment",
     "TrivialAugmentWide",
+    "VideoSequential",
     "Warp",
     "auto",
     "checks",

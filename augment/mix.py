@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -43,9 +43,13 @@ class Mix(Augmentation, kind=True):
         valid: (B, N) bool for the boxes and keypoints of the last direct call, by data key (the second of a kind by
             ``bbox_xyxy_1``): which of them are seen. In a container, its own attribute says so.
         least_area: the area in square pixels that has to be left of a box.
+        row_params: the parameters that are numbers of rows.
+        batch_dims: where parameters that are by row, and not in their first dimension, have the batch.
     """
 
     least_area: float = 0.0
+    row_params: ClassVar[Sequence[str]] = ()
+    batch_dims: ClassVar[Mapping[str, int]] = {}
 
     def __init__(
         self,

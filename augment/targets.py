@@ -159,8 +159,9 @@ def marked(target: Target, name: str, valid: Any) -> Target:
         got = valid.dtype if isinstance(valid, Tensor) else type(valid).__name__
         raise TypeError(f"valid[{name!r}]: expected a bool tensor, got {got}")
     batch = valid[(None,) * target.added]
-    if batch.shape != target.value.shape[:2]:
-        shape = tuple(target.value.shape[target.added : 2])
+    dims = target.value.ndim - len(TAILS[target.key])
+    if batch.shape != target.value.shape[:dims]:
+        shape = tuple(target.value.shape[target.added : dims])
         raise ValueError(f"valid[{name!r}]: expected shape {shape}, as {name} has; got {tuple(valid.shape)}")
     return replace(target, valid=batch)
 
@@ -181,7 +182,7 @@ def pick(rows: Tensor, new: Target, old: Target, dims: int = 1) -> Target:
     if new.valid is not old.valid:  # rows were mixed
         mixed = [v for v in (new.valid, old.valid) if v is not None]
         one, other = (torch.ones_like(mixed[0]) if v is None else v for v in (new.valid, old.valid))
-        new = replace(new, valid=among(rows.unsqueeze(-1), one, other))
+        new = replace(new, valid=among(rows.view(-1, *(1 for _ in one.shape[1:])), one, other))
     if isinstance(new.value, list):
         pairs = enumerate(zip(new.value, old.value, strict=True))
         return replace(new, value=[among(rows[i], one, other) for i, (one, other) in pairs])

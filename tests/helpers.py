@@ -124,6 +124,29 @@ def assert_labels_follow(container: Any, seed: int, rows: int = 2, reach: float 
     assert (enclosing <= torch.cat([upright[:, :2], -upright[:, 2:]], -1)).all()
 
 
+class ByTwo:
+    """Show pairs of rows as clips of two frames."""
+
+    def __init__(self, video: nn.Module) -> None:
+        self.video = video
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.video, name)
+
+    def __call__(self, *args: Any, call: Any = None, **kwargs: Any) -> list[Any]:
+        clips = [
+            [torch.stack(arg[i : i + 2]) for i in range(0, len(arg), 2)]
+            if isinstance(arg, list)
+            else arg.unflatten(0, (-1, 2))
+            for arg in args
+        ]
+        output = (call or self.video)(*clips, **kwargs)
+        return [[f for c in o for f in c.unbind(0)] if isinstance(o, list) else o.flatten(0, 1) for o in output]
+
+    def inverse(self, *args: Any, **kwargs: Any) -> list[Any]:
+        return self(*args, call=self.video.inverse, **kwargs)
+
+
 def call_seeded(op: Callable[..., Any], *args: Any, seed: int = 7, **kwargs: Any) -> Any:
     """Call with the default generator seeded."""
     torch.manual_seed(seed)
@@ -136,6 +159,7 @@ __all__ = [
     "LABELS",
     "SAME_SHAPE",
     "SIZE",
+    "ByTwo",
     "Case",
     "assert_labels_follow",
     "assert_params_close",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from choices import KEYS, each, many, values
-from helpers import Log, assert_labels_follow, assert_params_close, call_seeded, graphs, picture
+from helpers import ByTwo, Log, assert_labels_follow, assert_params_close, call_seeded, graphs, picture
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -83,14 +83,21 @@ NESTS: Mapping[str, Callable[..., nn.Module]] = {
     "order": K.RandomOrder,
     "apply": lambda *ops, **o: K.RandomApply(ops, p=0.6, **o),
     "kornia": lambda *ops, **o: K.AugmentationSequential(*ops, random_apply=(1,), **o),
+    "images": lambda *ops, **o: K.ImageSequential(*ops, random_apply=True, if_unsupported_ops="skip", **o),
     "sized": lambda *ops, **o: K.OneOf(
         K.AugmentationSequential(K.Resize((44, 60)), *ops), K.Resize((44, 60)), p=0.8, **o
     ),
+    "video": lambda *ops, **o: K.VideoSequential(*ops, if_unsupported_ops="skip", **o),
+    "frames": lambda *ops, **o: K.VideoSequential(*ops, same_on_frame=False, if_unsupported_ops="skip", **o),
+    "clips": lambda *ops, **o: K.RandomApply(NESTS["video"](NESTS["sized"](*ops), K.Resize((40, 56))), **o),
 }
+OUTER = ("all", "sized", "video", "frames", "clips")
 SHUFFLED = ("some", "again", "order", "kornia")
 TREES = st.recursive(
     st.sampled_from(sorted(LEAVES)),
-    lambda inner: st.tuples(st.sampled_from(sorted(set(NESTS) - {"sized"})), st.lists(inner, min_size=1, max_size=3)),
+    lambda inner: st.tuples(
+        st.sampled_from(sorted(set(NESTS) - {*OUTER[1:]})), st.lists(inner, min_size=1, max_size=3)
+    ),
     max_leaves=5,
 )
 
@@ -99,11 +106,35 @@ def build(tree: Any, **options: Any) -> nn.Module:
     return LEAVES[tree]() if isinstance(tree, str) else NESTS[tree[0]](*map(build, tree[1]), **options)
 
 
-@given(tree=TREES, sized=st.booleans(), seed=st.integers(0, 2**16))
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_labels_follow_pixels_through_any_nest(tree: Any, sized: bool, seed: int) -> None:
-    container = build(("sized" if sized else "all", [tree]), data_keys=["image", "mask", "keypoints", "bbox_xyxy"])
-    assert_labels_follow(container, seed, rows=4)
+@given(tree=TREES, outer=st.sampled_from(OUTER), seed=st.integers(0, 2**16))
+@settings(max_examples=70, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_labels_follow_pixels_through_any_nest(tree: Any, outer: str, seed: int) -> None:
+    container = build((outer, [tree]), data_keys=["image", "mask", "keypoints", "bbox_xyxy"])
+    assert_labels_follow(ByTwo(container) if outer in OUTER[2:] else container, seed, rows=4)
+
+
+TURNS = st.recursive(
+    st.sampled_from(["flip", "turn over", "half turn"]),
+    lambda inner: st.tuples(
+        st.sampled_from(sorted(set(NESTS) - {*OUTER[1:]})), st.lists(inner, min_size=1, max_size=3)
+    ),
+    max_leaves=4,
+)
+
+
+@given(tree=TURNS, grid=st.tuples(*[st.integers(1, 3)] * 2), drawn=st.booleans(), seed=st.integers(0, 2**16))
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_masks_follow_pixels_through_patches(tree: Any, grid: tuple[int, int], drawn: bool, seed: int) -> None:
+    inside = build(("all", [tree]))
+    patches = K.PatchSequential(inside, grid_size=grid, patchwise_apply=drawn, random_apply=drawn)
+    container = K.AugmentationSequential(K.RandomHorizontalFlip(), patches, data_keys=["image", "mask"])
+    mask = torch.arange(3 * 6 * 12).view(3, 1, 6, 12)  # which every grid divides
+    image, moved = call_seeded(container, mask.float(), mask, seed=seed)
+    assert torch.equal(image.long(), moved) and torch.equal(moved.flatten(1).sort(1).values, mask.flatten(1))
+    again = container(mask.float(), mask, params=saved(container._params))
+    assert torch.equal(again[0], image) and torch.equal(again[1], moved)
+    back = container.inverse(image, moved)
+    assert torch.equal(back[0].long(), mask) and torch.equal(back[1], mask)
 
 
 @given(tree=TREES, seed=st.integers(0, 2**16))

@@ -83,9 +83,35 @@ def test_policy_example_runs(optimizer: str) -> None:
     assert names["drawn"]["operation"].shape == (3, 2)
 
 
+def test_video_example_runs(optimizer: str) -> None:
+    code = [block for language, block in BLOCKS if language == "python"][5]
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    clips, masks = torch.randint(0, 256, (2, 3, 3, 40, 50), dtype=torch.uint8), torch.randint(0, 5, (2, 3, 40, 50))
+    names = {"torch": torch, "K": augment, "clips": clips, "masks": masks, "points": torch.full((2, 3, 1, 2), 20.0)}
+    exec(code, names)
+    assert names["clips"].shape == (2, 3, 3, 64, 64) and names["clips"].dtype == torch.uint8
+    assert names["masks"].shape == (2, 3, 64, 64) and names["points"].shape == (2, 3, 1, 2)
+
+
+def test_patch_example_runs() -> None:
+    code = [block for language, block in BLOCKS if language == "python"][6]
+    names = {"torch": torch, "K": augment, "images": torch.rand(3, 3, 41, 50)}
+    exec(code, names)
+    assert names["image"].shape == (3, 3, 20, 25)
+
+
+def test_dispatcher_example_runs(optimizer: str) -> None:
+    code = [block for language, block in BLOCKS if language == "python"][7]
+    code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
+    names = {"torch": torch, "K": augment, "images": torch.randint(0, 256, (3, 3, 40, 50), dtype=torch.uint8)}
+    exec(code, names)
+    assert names["one"].shape == names["other"].shape == (3, 3, 32, 32)
+    assert [len(images) for images in names["pair"]] == [3, 2]
+
+
 def test_saving_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    calls, configuration = [block for language, block in BLOCKS if language == "python"][5:7]
+    calls, configuration = [block for language, block in BLOCKS if language == "python"][8:10]
     images, masks = torch.rand(3, 3, 40, 50), torch.randint(5, (3, 1, 40, 50))
     pipeline = augment.AugmentationSequential(augment.OneOf(augment.RandomAffine(20.0), augment.RandomInvert()))
     names = {"torch": torch, "K": augment, "images": images, "masks": masks, "pipeline": pipeline}
@@ -101,7 +127,7 @@ def test_torchvision_example_runs(optimizer: str) -> None:
     pytest.importorskip("torchvision")
     from torchvision import tv_tensors as tv
 
-    code = [block for language, block in BLOCKS if language == "python"][7]
+    code = [block for language, block in BLOCKS if language == "python"][10]
     code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
     boxes = tv.BoundingBoxes([[5.0, 6, 20, 30, 15]], format="CXCYWHR", canvas_size=(50, 60))
     names = {"torch": torch, "K": augment, "image": tv.Image(torch.rand(3, 50, 60)), "boxes": boxes}

@@ -1,7 +1,30 @@
 """Containers."""
 
 from .choice import OneOf, RandomApply, RandomOrder, SomeOf
+from .dispatcher import (
+    ManyToManyAugmentationDispatcher,
+    ManyToManyAugmentationDispather,
+    ManyToOneAugmentationDispatcher,
+    ManyToOneAugmentationDispather,
+)
+from .image import ImageSequential
 from .params import ParamItem
+from .patch import PatchSequential
 from .sequential import AugmentationSequential
+from .video import VideoSequential
 
-__all__ = ["AugmentationSequential", "OneOf", "ParamItem", "RandomApply", "RandomOrder", "SomeOf"]
+__all__ = [
+    "AugmentationSequential",
+    "ImageSequential",
+    "ManyToManyAugmentationDispatcher",
+    "ManyToManyAugmentationDispather",
+    "ManyToOneAugmentationDispatcher",
+    "ManyToOneAugmentationDispather",
+    "OneOf",
+    "ParamItem",
+    "PatchSequential",
+    "RandomApply",
+    "RandomOrder",
+    "SomeOf",
+    "VideoSequential",
+]

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from .. import targets as tg
 from ..base import Augmentation, Flags, Params
+from ..clips import of_clips
+from ..copies import copied, copied_params, copied_shape
 from ..kinds import Geometric, Intensity
 from ..mix import Mix
 from ..recorded import Recorded
@@ -18,36 +20,11 @@ from ..sampling import Draw, Stream
 from ..targets import Target
 from ..tracing import own_forward
 from . import values
+from .call import Call, Step
 from .params import CHOSEN, ParamItem, as_items, drawn, given_shape
 from .selection import Selection
 
 Size = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Call:
-    """How the parameters of a call are used.
-
-    Args:
-        handed_in: they were not drawn in this call, and are checked.
-        gated: gates may be closed where no op closes them.
-        options: the ``extra_args`` of the containers around, by data key.
-        where: the path to the container, for messages.
-    """
-
-    handed_in: bool
-    gated: bool
-    options: Mapping[str, Flags]
-    where: str
-
-
-@dataclass(frozen=True)
-class Step:
-    """A child in one round, with its parameters and the path to it, for messages."""
-
-    child: nn.Module
-    item: ParamItem
-    where: str
 
 
 class Container(Recorded, nn.Sequential):
@@ -61,6 +38,8 @@ class Container(Recorded, nn.Sequential):
         extra_args: options by data key, for the ops inside.
         transformation_matrix_mode: see ``AugmentationSequential``.
         same_on_batch: share the choice of ops among the rows.
+        if_unsupported_ops: see ``ImageSequential``.
+        clips: whether it takes videos.
     """
 
     def __init__(self, *args: nn.Module, selection: Selection | None = None) -> None:
@@ -74,6 +53,10 @@ class Container(Recorded, nn.Sequential):
         self.extra_args: dict[str, Flags] = {}
         self.transformation_matrix_mode = "silent"
         self.same_on_batch = False
+        self.if_unsupported_ops = "skip"
+        self.clips = any(isinstance(child, Container) and child.clips for child in args)
+        if self.clips:
+            self._refuse_images(args)
         self._params: list[ParamItem] | None = None
         self._given_shape: Sequence[int] = ()
         self._stream: Stream | None = None
@@ -82,6 +65,15 @@ class Container(Recorded, nn.Sequential):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own_forward(cls)
+
+    def _refuse_images(self, args: Sequence[nn.Module]) -> None:
+        """Refuse what takes images beside what takes videos."""
+        for i, child in enumerate(args):
+            if isinstance(child, Augmentation) or (isinstance(child, Container) and not child.clips):
+                raise ValueError(
+                    f"args[{i}]: expected what takes videos beside a VideoSequential, got {type(child).__name__}; "
+                    "put it into a VideoSequential"
+                )
 
     def forward_parameters(
         self,
@@ -99,7 +91,7 @@ class Container(Recorded, nn.Sequential):
             return self._forward_choice(self.selection, batch_shape, generator, device, after, rows)
         items = []
         for name, child in self.named_children():
-            data = _draw(child, batch_shape, generator, device, after, rows)
+            data = draw_child(child, batch_shape, generator, device, after, rows)
             after = [*after, *drawn(data)]
             items.append(ParamItem(name, data))
             if isinstance(child, (Augmentation, Container)):
@@ -116,7 +108,7 @@ class Container(Recorded, nn.Sequential):
         rows: Tensor | None,
     ) -> list[ParamItem]:
         """Draw which children run, and their parameters for every round."""
-        self.output_size((shape[-2], shape[-1]))
+        self._output((shape[-2], shape[-1]))
         if not isinstance(device, torch.device):
             device = torch.get_default_device() if device is None else torch.device(device)
         stream = self._stream if generator is None else Stream(generator)
@@ -126,28 +118,35 @@ class Container(Recorded, nn.Sequential):
         items = [ParamItem(CHOSEN, {CHOSEN: chosen, "forward_input_shape": torch.tensor(list(shape))})]
         after = [*draw.drawn, chosen]
         for name, child, place in self._places():
-            data = _draw(child, shape, generator, device, after, chosen[place])
+            data = draw_child(child, shape, generator, device, after, chosen[place])
             after = [*after, *drawn(data)]
             items.append(ParamItem(name, data))
         return items
 
     def output_size(self, size: Size) -> Size:
         """Give the (h, w) that comes out of an (H, W) input."""
+        return self._output(size)
+
+    def keeps_size(self, size: Size) -> bool:
+        """Say whether no op changes the size of an (H, W) input, not even on the way."""
+        return self._keeps(size)
+
+    def _output(self, size: Size) -> Size:
+        """Give the size that comes out of what the children get."""
         sizes = {}
         for name, child in self.named_children():
             sizes[name] = child.output_size(size) if isinstance(child, (Augmentation, Container)) else size
             size = size if self.selection is not None else sizes[name]
         if self.selection is None or not sizes:
             return size
-        name, kept = type(self).__name__, self.keeps_size(size)
+        name, kept = type(self).__name__, self._keeps(size)
         if not (kept or self.selection.single):
             raise ValueError(f"{name}: expected ops that keep the size {size}, or a choice of one; got sizes {sizes}")
         if len(set(sizes.values())) > 1:
             raise ValueError(f"{name}: expected ops that give one size; from {size} they give {sizes}")
         return next(iter(sizes.values()))
 
-    def keeps_size(self, size: Size) -> bool:
-        """Say whether no op changes the size of an (H, W) input, not even on the way."""
+    def _keeps(self, size: Size) -> bool:
         ops = [child for child in self.children() if isinstance(child, (Augmentation, Container))]
         return all(op.keeps_size(size) if isinstance(op, Container) else op.output_size(size) == size for op in ops)
 
@@ -182,7 +181,7 @@ class Container(Recorded, nn.Sequential):
         if not isinstance(child, Augmentation):
             return [_plain(child, t, data) if t.key == "image" else t for t in targets], data
         if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
-            data = child.settle(data, tg.all_boxes(targets))
+            data = child.settle(data, of_clips(tg.all_boxes(targets), call.frames))
         shape, device = values.shape_of(targets, lambda: origin(child, data, call.where))
         if call.handed_in:
             data = child.checked_params(data, shape, device, call.where)
@@ -204,12 +203,37 @@ class Container(Recorded, nn.Sequential):
     ) -> list[Target]:
         """Lead all targets back through all children; ``where`` is the path to the container."""
         head, steps = self._steps(params, where)
-        backwards = [lambda t, s=s: _invert(s, t, options) for s in steps]
+        self._refuse_plain()
+        backwards = [lambda t, s=s: invert_child(s, t, options) for s in steps]
         if head is not None and self._merges(head, shape := self._shape_then(params)):
             return self._merge(targets, backwards, head, shape)
         for step in reversed(backwards):
             targets = step(targets)
         return targets
+
+    def _refuse_plain(self) -> None:
+        """Refuse to lead back through modules that cannot, if they are not to be skipped."""
+        for name, child in self.named_children():
+            if self.if_unsupported_ops == "raise" and not isinstance(child, (Augmentation, Container)):
+                raise NotImplementedError(
+                    f"{type(self).__name__}: inverse: {name} has none; if_unsupported_ops='skip' leaves it applied"
+                )
+
+    def copied(
+        self, params: Sequence[ParamItem], copies: int, block: int = 1, rows: Tensor | None = None
+    ) -> list[ParamItem]:
+        """Give the parameters of a call for copies of its rows; see ``copied_params``."""
+        head, steps = self._steps(params, type(self).__name__)
+        items = []
+        if head is not None:
+            chosen = copied(head[CHOSEN], copies, block)
+            chosen = chosen if rows is None else chosen & rows.view(-1, 1, 1)
+            shape = copied_shape(head["forward_input_shape"], copies)
+            items.append(ParamItem(CHOSEN, {CHOSEN: chosen, "forward_input_shape": shape}))
+        for step in steps:
+            data = copied_child(step.child, step.item.data, copies, block, rows)
+            items.append(ParamItem(step.item.name, data))
+        return items
 
     # ------------------------------------------------------------------------------------------------------- choices
 
@@ -242,8 +266,8 @@ class Container(Recorded, nn.Sequential):
 
     def _merges(self, head: Params, shape: Sequence[int]) -> bool:
         """Say whether children change the size, so that each has to see what came in."""
-        self.output_size(size := (shape[-2], shape[-1]))
-        return not self.keeps_size(size)
+        self._output(size := (shape[-2], shape[-1]))
+        return not self._keeps(size)
 
     def _merge(
         self, targets: list[Target], steps: Sequence[Callable[..., list[Target]]], head: Params, shape: Sequence[int]
@@ -253,7 +277,7 @@ class Container(Recorded, nn.Sequential):
         Where the size changes, a row without any is what the first step makes of a row with a closed gate.
         """
         size = (shape[-2], shape[-1])
-        output = targets if self.output_size(size) == size else None
+        output = targets if self._output(size) == size else None
         for i, step in enumerate(steps):
             moved, rows = step(targets), head[CHOSEN][:, 0, i]
             pairs = [] if output is None else zip(moved, output, strict=True)
@@ -286,9 +310,11 @@ class Container(Recorded, nn.Sequential):
         return total
 
     def _merged_matrix(self, matrices: Sequence[Tensor | None], chosen: Tensor, size: Size) -> Tensor:
-        eye = torch.eye(3, device=chosen.device).expand(len(chosen), 3, 3)
+        rows = max([len(chosen), *(len(matrix) for matrix in matrices if matrix is not None)])
+        chosen = copied(chosen, rows // max(len(chosen), 1))  # a clip has a row for each frame
+        eye = torch.eye(3, device=chosen.device).expand(rows, 3, 3)
         found = [eye if matrix is None else matrix for matrix in matrices]
-        total = eye if self.output_size(size) == size else found[0]
+        total = eye if self._output(size) == size else found[0]
         for i, matrix in enumerate(found):
             total = torch.where(chosen[:, 0, i].view(-1, 1, 1), matrix, total)
         return total
@@ -332,7 +358,7 @@ class Container(Recorded, nn.Sequential):
         return self
 
 
-def _draw(
+def draw_child(
     child: nn.Module,
     shape: Sequence[int],
     generator: torch.Generator | None,
@@ -346,13 +372,26 @@ def _draw(
     return None if rows is None else {"batch_prob": rows.float()}
 
 
+def copied_child(child: nn.Module, data: Any, copies: int, block: int, rows: Tensor | None) -> Any:
+    """Give the parameters of a child for copies of its rows; see ``copied_params``."""
+    if isinstance(child, Container):
+        return child.copied(data, copies, block, rows)
+    if isinstance(child, Augmentation):
+        return copied_params(child, data, copies, block, rows)
+    if data is None:
+        return None if rows is None else {"batch_prob": rows.float()}
+    open = copied(data["batch_prob"], copies, block)
+    return {"batch_prob": open if rows is None else open * rows}
+
+
 def _plain(module: nn.Module, target: Target, data: Params | None) -> Target:
     """Apply a module that is no op to an image, where it has a gate to the rows that were chosen."""
     output = replace(target, value=module(target.value))
     return output if data is None else tg.pick(data["batch_prob"] > 0.5, output, target)
 
 
-def _invert(step: Step, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+def invert_child(step: Step, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+    """Lead all targets back through one child."""
     child, data = step.child, step.item.data
     if isinstance(child, Container):
         return child.invert_targets(targets, data, {**options, **child.extra_args}, step.where)

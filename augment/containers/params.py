@@ -43,11 +43,17 @@ def as_items(params: Any, names: Sequence[str], where: str) -> list[ParamItem]:
 
 
 def given_shape(choice: Mapping[str, Any]) -> list[int]:
-    """Give the shape (B, C, H, W) of the batch that a choice was drawn for, as it says."""
-    shape, chosen = choice.get("forward_input_shape"), choice.get(CHOSEN)
-    if not isinstance(shape, Tensor) or shape.shape != (4,) or not isinstance(chosen, Tensor):
-        raise ValueError(
-            f"params: expected those of a call, with {CHOSEN!r} and 'forward_input_shape'; got {list(choice)}"
-        )
-    _, *size = shape.tolist()
+    """Give the shape (B, C, H, W), or of videos, of the batch that a choice was drawn for, as it says."""
+    chosen = choice.get(CHOSEN)
+    if not isinstance(chosen, Tensor):
+        raise ValueError(f"params: expected those of a call, with {CHOSEN!r}; got {list(choice)}")
+    _, *size = stated_shape(choice)
     return [len(chosen), *size]
+
+
+def stated_shape(data: Mapping[str, Any]) -> list[int]:
+    """Give the shape that parameters say they were drawn for."""
+    shape = data.get("forward_input_shape")
+    if not isinstance(shape, Tensor) or tuple(shape.shape) not in ((4,), (5,)):
+        raise ValueError(f"params: expected those of a call, with 'forward_input_shape'; got {list(data)}")
+    return shape.tolist()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .. import targets as tg
 from .. import tv, wrapping
@@ -12,7 +12,8 @@ from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
 from . import values
-from .container import Call, Container
+from .call import Call
+from .container import Container
 from .options import options_for
 from .params import ParamItem
 from .selection import Selection, how_many, weights_for
@@ -46,6 +47,7 @@ class AugmentationSequential(Container):
     Shape:
         image: (B, C, H, W), (C, H, W) or (H, W). mask: the same, or (B, H, W), of any dtype, or a list, a mask a row.
         bbox: (B, N, 4, 2); bbox_xyxy, bbox_xywh: (B, N, 4); keypoints: (B, N, 2); each also without B, or a list.
+        With a ``VideoSequential`` inside, they are those of videos, as it says.
 
     Example:
         >>> augment = AugmentationSequential(RandomHorizontalFlip(), data_keys=["image", "mask"])
@@ -113,11 +115,23 @@ class AugmentationSequential(Container):
         if tv.found(args):
             keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
             return wrapping.call(self.forward, args, keys, params=params, generator=generator, valid=valid)
+        return self.augment(args, params, data_keys, generator, valid)
+
+    def augment(
+        self,
+        args: Sequence[Value],
+        params: Sequence[ParamItem] | None = None,
+        data_keys: Sequence[Any] | None = None,
+        generator: torch.Generator | None = None,
+        valid: values.Valid | None = None,
+        after: Sequence[Tensor] = (),
+    ) -> Any:
+        """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
         targets, names = self._targets(args, data_keys, valid)
         handed_in = params is not None
         if params is None:
             shape, device = values.shape_of(targets)
-            params = self.forward_parameters(shape, generator, device)
+            params = self.forward_parameters(shape, generator, device, after)
         watched = [] if self.min_visibility is None else tg.watch(targets)
         call = Call(handed_in, False, self.extra_args, type(self).__name__)
         moved = self.transform_targets([*targets, *watched], params, call)
@@ -159,7 +173,7 @@ class AugmentationSequential(Container):
         self, args: Sequence[Value], data_keys: Sequence[Any] | None, valid: values.Valid | None
     ) -> tuple[list[Target], list[str]]:
         keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
-        targets = values.read(args, keys)
+        targets = values.read(args, keys, self.clips)
         names = values.labels(args, targets)
         return values.mark(targets, names, valid or {}), names
 

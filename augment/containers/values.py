@@ -7,13 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .. import clips
 from .. import targets as tg
 from ..targets import Target, Value
 
 Valid = Mapping[str, Tensor]
 
 
-def read(args: Sequence[Value], keys: Sequence[str] | None) -> list[Target]:
+def read(args: Sequence[Value], keys: Sequence[str] | None, videos: bool = False) -> list[Target]:
     """Take the values of a call as targets; one dict says its keys itself."""
     if is_dict(args):
         named = [(tg.key_in_dict(name, value), value) for name, value in args[0].items()]
@@ -22,7 +23,7 @@ def read(args: Sequence[Value], keys: Sequence[str] | None) -> list[Target]:
         values = list(args)
         if keys is None or len(keys) != len(values):
             raise ValueError(f"args: expected one value for each of data_keys {keys}, got {len(values)}")
-    return tg.as_targets(values, keys)
+    return clips.as_targets(values, keys) if videos else tg.as_targets(values, keys)
 
 
 def mark(targets: Sequence[Target], names: Sequence[str], valid: Valid) -> list[Target]:
@@ -65,10 +66,11 @@ def _fresh(target: Target, given: Target, keepdim: bool) -> Value:
         pairs = zip(target.value, given.value, strict=True)
         return [new.clone() if new is old and isinstance(new, Tensor) else new for new, old in pairs]
     if given.valid is not None and target.valid is given.valid:
-        target = tg.pick(given.valid, target, given, 2)
-    elif target.valid is not None and (n := given.value.shape[1]) < target.value.shape[1]:  # a mix has added some
-        mixed, there = target.value, torch.cat([torch.ones_like(target.valid[:, :n]), target.valid[:, n:]], 1)
-        target = replace(target, value=torch.where(there.view(*there.shape, *(1,) * (mixed.ndim - 2)), mixed, 0))
+        target = tg.pick(given.valid, target, given, given.valid.ndim)
+    elif target.valid is not None and (n := given.value.shape[dim := target.valid.ndim - 1]) < target.valid.shape[-1]:
+        mixed, known = target.value, target.valid  # a mix has added some
+        there = torch.cat([torch.ones_like(known[..., :n]), known[..., n:]], -1)
+        target = replace(target, value=torch.where(there.view(*there.shape, *(1,) * (mixed.ndim - dim - 1)), mixed, 0))
     output = target.restore(keepdim)
     return output.clone() if isinstance(output, Tensor) and target.value is given.value else output
 

@@ -43,6 +43,7 @@ class RandomMixUpV2(Mix):
     """
 
     param_names = ("mixup_pairs", "mixup_lambdas")
+    row_params = ("mixup_pairs",)
     columns = 2
 
     def __init__(
@@ -132,6 +133,8 @@ class RandomCutMixV2(Mix):
 
     param_names = ("mix_pairs", "crop_src", "image_shape")
     shared_params = param_names  # their first dimension is not the batch
+    row_params = ("mix_pairs",)
+    batch_dims: ClassVar = {"mix_pairs": 1, "crop_src": 1}
 
     def __init__(
         self,
@@ -221,6 +224,7 @@ class PatchMix(Mix):
     """
 
     param_names = ("mix_pairs", "patch_coords", "lam")
+    row_params = ("mix_pairs",)
     param_shapes: ClassVar = {"patch_coords": (2,)}
     columns = 4
 

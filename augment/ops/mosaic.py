@@ -46,6 +46,7 @@ class RandomMosaic(Mix):
     """
 
     param_names = ("permutation", "src", "dst", "batch_shapes")
+    row_params = ("permutation",)
     param_shapes: ClassVar = {"permutation": (None,), "src": (4, 2), "dst": (4, 2), "batch_shapes": (3,)}
 
     def __init__(

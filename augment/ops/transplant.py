@@ -38,6 +38,7 @@ class RandomTransplantation(Mix):
     param_names = ("donor_indices", "label_draw", "selected_labels", "selection")
     param_shapes: ClassVar = {"selection": (None, None)}
     bool_params = ("selection",)
+    row_params = ("donor_indices",)
     late_params = ("selected_labels", "selection")
     columns = 1
 
@@ -122,6 +123,7 @@ class RandomCopyPaste(Mix):
     param_names = ("paste_pairs", "paste_instances")
     param_shapes: ClassVar = {"paste_instances": (None,)}
     bool_params = ("paste_instances",)
+    row_params = ("paste_pairs",)
 
     def __init__(
         self,

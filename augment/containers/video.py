@@ -1,0 +1,130 @@
+"""VideoSequential: ops on clips, the frames of each moved as one or by themselves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .. import clips
+from ..arguments import choice, switch
+from ..base import Flags
+from ..copies import copied
+from ..mix import Mix
+from ..targets import Target
+from .call import Call
+from .image import ImageSequential
+from .params import ParamItem
+
+
+class VideoSequential(ImageSequential):
+    """Apply ops one after the other to videos, and to the masks, boxes and keypoints of every frame.
+
+    The ops inside, choices and other containers among them, see every frame as a row of a batch: their parameters and
+    ``transform_matrix`` have B * T rows, those of a clip one after the other. By itself, or with others and modules
+    that are no ops in an ``AugmentationSequential`` or a choice, which then takes videos, and chooses by clip.
+
+    Args:
+        *args: ops, containers of images, or other modules, which see the frames alone, as (B * T, C, H, W).
+        data_format: ``"BTCHW"`` or ``"BCTHW"``.
+        same_on_frame: draw once for all frames of a clip; False draws for every frame. An op with ``same_on_batch``
+            draws once for all frames of all clips.
+        random_apply: see ``AugmentationSequential``; with ``same_on_frame`` drawn for every clip.
+        random_apply_weights: see ``AugmentationSequential``.
+        if_unsupported_ops: see ``ImageSequential``.
+        **options: those of ``AugmentationSequential``, such as ``data_keys``.
+
+    Shape:
+        image: (B, T, C, H, W) or (B, C, T, H, W). mask: as the image, or (B, T, H, W), or a list of (T, C, H, W) or (T,
+        H, W). bbox: (B, T, N, 4, 2); bbox_xyxy, bbox_xywh: (B, T, N, 4); keypoints: (B, T, N, 2); each also as a list.
+        class: handed through; for a mix (B,), shares (B, num_classes), or of frames (B, T, ...).
+
+    Example:
+        >>> augment = VideoSequential(RandomCrop((6, 6)), data_format="BCTHW", data_keys=["image", "keypoints"])
+        >>> video, points = augment(torch.rand(2, 3, 5, 8, 8), torch.rand(2, 5, 4, 2))
+    """
+
+    def __init__(
+        self,
+        *args: nn.Module,
+        data_format: str = "BTCHW",
+        same_on_frame: bool = True,
+        random_apply: bool | int | tuple[int, int] = False,
+        random_apply_weights: Sequence[float] | None = None,
+        if_unsupported_ops: str = "raise",
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            *args,
+            random_apply=random_apply,
+            random_apply_weights=random_apply_weights,
+            if_unsupported_ops=if_unsupported_ops,
+            **options,
+        )
+        if self.clips:
+            raise ValueError("args: expected ops and containers of images, got a VideoSequential inside another")
+        known = [name.lower() for name in clips.FORMATS]
+        self.data_format = choice(data_format, "data_format", known).upper()
+        self.same_on_frame = switch(same_on_frame, "same_on_frame")
+        self.clips = True
+        self._mixes = any(isinstance(module, Mix) for module in self.modules())
+
+    def extra_repr(self) -> str:
+        return f"data_format={self.data_format!r}, same_on_frame={self.same_on_frame}"
+
+    def forward_parameters(
+        self,
+        batch_shape: Sequence[int],
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        after: Sequence[Tensor] = (),
+        rows: Tensor | None = None,
+    ) -> list[ParamItem]:
+        """Draw the parameters of all frames of a video, of the shape in ``data_format`` or (B, T, H, W).
+
+        Args and Returns as of an op; ``rows`` are the clips that a container around has chosen.
+        """
+        if len(batch_shape) not in (4, 5):
+            raise ValueError(f"batch_shape: expected that of a video in {self.data_format}, got {tuple(batch_shape)}")
+        b, frames, channels = (*batch_shape[:-2], 1)[:3]
+        if len(batch_shape) == 5 and self.data_format == "BCTHW":
+            frames, channels = channels, frames
+        size = (channels, *batch_shape[-2:])
+        if self.same_on_frame:
+            items = super().forward_parameters((b, *size), generator, device, after, rows)
+            return self.copied(items, frames)
+        rows = None if rows is None else copied(rows, frames)
+        return super().forward_parameters((b * frames, *size), generator, device, after, rows)
+
+    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem], call: Call) -> list[Target]:
+        frames = clips.frames_of(targets, self.data_format)
+        rows = [self._apart(target, frames) for target in targets]
+        moved = super().transform_targets(rows, params, replace(call, frames=frames if self.same_on_frame else 1))
+        return self._together(moved, rows, targets, frames)
+
+    def invert_targets(
+        self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str
+    ) -> list[Target]:
+        frames = clips.frames_of(targets, self.data_format)
+        rows = [self._apart(target, frames) for target in targets]
+        return self._together(super().invert_targets(rows, params, options, where), rows, targets, frames)
+
+    def _apart(self, target: Target, frames: int) -> Target:
+        if target.key == "class" and self._mixes:
+            return clips.classes_apart(target, frames)
+        return clips.apart(target, self.data_format, frames)
+
+    def _together(
+        self, moved: Sequence[Target], rows: Sequence[Target], targets: Sequence[Target], frames: int
+    ) -> list[Target]:
+        videos = []
+        for new, start, given in zip(moved, rows, targets, strict=True):
+            if new.key == "class" and new.value is not start.value:
+                videos.append(clips.classes_together(new, given, frames, self.same_on_frame))
+            else:
+                videos.append(given if new.key == "class" else self._video(new, start, given, frames))
+        return videos
+
+    def _video(self, new: Target, start: Target, given: Target, frames: int) -> Target:
+        return clips.together(new, start, given, self.data_format, frames)
