@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import pickle
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch import nn
 from torch.testing import assert_close
 
 import augment as K
+from augment import saving
 from augment.recorded import Recorded
 from augment.testing import Case, mixes, ops
 
@@ -71,6 +73,33 @@ def test_containers_are_built_again(name: str) -> None:
     assert isinstance(again(container)[0], type(container[0]))
 
 
+def further() -> dict[str, Callable[[], tuple[nn.Module, torch.Tensor]]]:
+    """Give the containers of images, patches and videos, each with what it takes."""
+    ops = (K.RandomInvert(p=0.5), K.RandomRotation(20.0))
+    images, clips = picture(4, 3, (16, 24)), picture(6, 3, (16, 24)).unflatten(0, (2, 3))
+    return {
+        "image": lambda: (K.ImageSequential(*ops, random_apply=1), images),
+        "patch": lambda: (K.PatchSequential(*ops, grid_size=(1, 2), padding="valid"), images),
+        "patches": lambda: (K.PatchSequential(*ops, patchwise_apply=False, random_apply=(0, 1)), images),
+        "video": lambda: (K.VideoSequential(*ops, data_format="BTCHW", same_on_frame=False), clips),
+        "nest": lambda: (
+            K.VideoSequential(
+                K.OneOf(*ops), K.PatchSequential(K.RandomInvert(), grid_size=(1, 1)), data_format="BTCHW"
+            ),
+            clips,
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", further())
+def test_further_containers_are_built_again_and_replayed(name: str) -> None:
+    container, given = further()[name]()
+    assert_equal(container, again(container), given)
+    output = container(given)
+    for params in (saving.from_json(saving.to_json(container._params)), K.plain(container._params)):
+        assert torch.equal(container(given, params=params), output)
+
+
 def test_every_public_class_is_known() -> None:
     built = [
         getattr(K, name)
@@ -79,6 +108,7 @@ def test_every_public_class_is_known() -> None:
     ]
     named = {type(make()) for make in BUILT.values()} | {case.op for case in mixes()}
     named |= {K.AugmentationSequential, K.OneOf, K.SomeOf, K.RandomOrder, K.RandomApply}
+    named |= {type(make()[0]) for make in further().values()}
     bases = {K.AugmentationBase2D, K.GeometricAugmentationBase2D, K.IntensityAugmentationBase2D, K.Mix}
     assert set(built) - bases <= named
     assert set(ops().values()) <= named
