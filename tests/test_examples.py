@@ -41,7 +41,7 @@ def test_ranks_draw_differently() -> None:
     command += ["--backend", "eager"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert run.returncode == 0, run.stderr[-2000:]
-    angles = dict(re.findall(r"rank (\d): first angles ((?: ?-?\d+\.\d{3}){3})", run.stdout))
+    angles = dict(re.findall(r"rank (\d): last angles ((?: ?-?\d+\.\d{3}){3})", run.stdout))
     assert sorted(angles) == ["0", "1"]
     first, second = (set(angles[rank].split()) for rank in "01")
     assert len(first | second) == 6

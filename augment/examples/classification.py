@@ -4,6 +4,7 @@
 
 import argparse
 import os
+from collections.abc import Iterable
 
 import torch
 import torch.distributed as dist
@@ -12,6 +13,8 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import augment as K
+
+NORMALIZE = K.Normalize(mean=0.5, std=0.3)
 
 
 def make_data(count: int, seed: int, size: int = 32) -> tuple[Tensor, Tensor]:
@@ -38,14 +41,42 @@ def make_model() -> nn.Module:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 4))
 
 
-def main(argv: list[str] | None = None) -> float:
-    """Train, and give the accuracy on images that were not trained on."""
+def make_pipeline() -> K.AugmentationSequential:
+    """Build the augmentation."""
+    return K.AugmentationSequential(
+        K.RandomHorizontalFlip(),
+        K.RandomAffine(15.0, translate=(0.1, 0.1), scale=(0.8, 1.2)),
+        K.ColorJitter(0.2, 0.2, 0.2, 0.1),
+        K.RandomErasing(scale=(0.02, 0.1), p=0.3),
+        NORMALIZE,
+    )
+
+
+def train(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[tuple[Tensor, Tensor]]) -> float:
+    """Go once through the data, and give the mean loss."""
+    losses = []
+    for image, label in batches:
+        loss = F.cross_entropy(model(image), label, label_smoothing=0.1)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return sum(losses) / len(losses)
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--images", type=int, default=2048)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--backend", default="inductor", help="of torch.compile")
-    args = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> float:
+    """Train, and give the accuracy on images that were not trained on."""
+    args = parse(argv)
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if world > 1:
         dist.init_process_group("gloo")
@@ -55,35 +86,23 @@ def main(argv: list[str] | None = None) -> float:
     test_images, test_labels = make_data(512, seed=1)
     network = make_model()
     model = DistributedDataParallel(network) if world > 1 else network
-    normalize = K.Normalize(mean=0.5, std=0.3)
-    pipeline = K.AugmentationSequential(
-        K.RandomHorizontalFlip(),
-        K.RandomAffine(15.0, translate=(0.1, 0.1), scale=(0.8, 1.2)),
-        K.ColorJitter(0.2, 0.2, 0.2, 0.1),
-        K.RandomErasing(scale=(0.02, 0.1), p=0.3),
-        normalize,
-    )
+    pipeline = make_pipeline()
     pipeline.generator = torch.Generator().manual_seed(rank)  # and augments by itself
     augment = torch.compile(pipeline, fullgraph=True, backend=args.backend)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
 
     accuracy, steps = 0.0, args.images // world // args.batch  # as many in every process
     for epoch in range(args.epochs):
-        total = 0.0
-        for step, rows in enumerate(torch.randperm(len(images))[: steps * args.batch].split(args.batch)):
-            loss = F.cross_entropy(model.train()(augment(images[rows])), labels[rows], label_smoothing=0.1)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.item() / steps
-            if epoch == step == 0:
-                angles = " ".join(f"{angle:.3f}" for angle in pipeline[1]._params["angle"][:3].tolist())
-                print(f"rank {rank}: first angles {angles}", flush=True)
+        batches = torch.randperm(len(images))[: steps * args.batch].split(args.batch)
+        loss = train(model.train(), optimizer, ((augment(images[rows]), labels[rows]) for rows in batches))
         with torch.no_grad():
-            right = network.eval()(normalize(test_images)).argmax(1) == test_labels
+            right = network.eval()(NORMALIZE(test_images)).argmax(1) == test_labels
         accuracy = right.float().mean().item()
         if rank == 0:
-            print(f"epoch {epoch + 1}: loss {total:.3f}, accuracy {accuracy:.3f}", flush=True)
+            print(f"epoch {epoch + 1}: loss {loss:.3f}, accuracy {accuracy:.3f}", flush=True)
+    drawn = dict(K.plain(pipeline._params))  # of the last batch
+    angles = " ".join(f"{angle:.3f}" for angle in drawn["RandomAffine_1"]["angle"][:3].tolist())
+    print(f"rank {rank}: last angles {angles}", flush=True)
     if world > 1:
         dist.destroy_process_group()
     return accuracy

@@ -1,6 +1,7 @@
 """Find the boxes of discs: ``python -m augment.examples.detection``."""
 
 import argparse
+from collections.abc import Iterable
 
 import torch
 import torch.nn.functional as F
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 import augment as K
 from augment.functional.boxes import overlaps
 
+NORMALIZE = K.Normalize(mean=0.5, std=0.3)
 SIZE, CELL, MOST = 64, 8, 3  # of an image and of a cell of the grid, in pixels; and how many discs there are at most
 
 
@@ -59,48 +61,68 @@ def loss_of(output: Tensor, boxes: Tensor, keep: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(score, taken) * 8 + (apart * keep).sum() / keep.sum().clamp(min=1) / 4
 
 
-def main(argv: list[str] | None = None) -> float:
-    """Train, and give the share of boxes that are found, on images that were not trained on."""
+def make_pipeline() -> K.AugmentationSequential:
+    """Build the augmentation."""
+    return K.AugmentationSequential(
+        K.RandomHorizontalFlip(),
+        K.RandomApply([K.RandomIoUCrop(min_scale=0.7, size=(SIZE, SIZE))], p=0.5),
+        K.ColorJitter(0.2, 0.2, 0.2, 0.1),
+        NORMALIZE,
+        data_keys=["image", "bbox_xyxy"],
+        extra_args={"bbox_xyxy": {"clip": True}},
+        min_visibility=0.3,
+    )
+
+
+def train(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[tuple[Tensor, ...]]) -> float:
+    """Go once through the data, and give the mean loss."""
+    losses = []
+    for image, boxes, keep in batches:
+        loss = loss_of(model(image), boxes, keep)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return sum(losses) / len(losses)
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--images", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--backend", default="inductor", help="of torch.compile")
-    args = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> float:
+    """Train, and give the share of boxes that are found, on images that were not trained on."""
+    args = parse(argv)
 
     torch.manual_seed(0)
     images, boxes, real = make_data(args.images, seed=0)
     test_images, test_boxes, test_real = make_data(256, seed=1)
-    model, normalize = make_model(), K.Normalize(mean=0.5, std=0.3)
-    pipeline = K.AugmentationSequential(
-        K.RandomHorizontalFlip(),
-        K.RandomApply([K.RandomIoUCrop(min_scale=0.7, size=(SIZE, SIZE))], p=0.5),
-        K.ColorJitter(0.2, 0.2, 0.2, 0.1),
-        normalize,
-        data_keys=["image", "bbox_xyxy"],
-        extra_args={"bbox_xyxy": {"clip": True}},
-        min_visibility=0.3,
-    )
+    model = make_model()
+    pipeline = make_pipeline()
     augment = torch.compile(pipeline, fullgraph=True, backend=args.backend)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
 
+    def sample(rows: Tensor) -> tuple[Tensor, ...]:
+        image, moved = augment(images[rows], boxes[rows], valid={"bbox_xyxy": real[rows]})
+        return image, moved, pipeline.valid["bbox_xyxy"]
+
     recall, steps = 0.0, args.images // args.batch
     for epoch in range(args.epochs):
-        total = 0.0
-        for rows in torch.randperm(len(images))[: steps * args.batch].split(args.batch):
-            image, moved = augment(images[rows], boxes[rows], valid={"bbox_xyxy": real[rows]})
-            loss = loss_of(model.train()(image), moved, pipeline.valid["bbox_xyxy"])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.item() / steps
+        batches = torch.randperm(len(images))[: steps * args.batch].split(args.batch)
+        loss = train(model.train(), optimizer, (sample(rows) for rows in batches))
         with torch.no_grad():
-            score, found = predict(model.eval()(normalize(test_images)))
+            score, found = predict(model.eval()(NORMALIZE(test_images)))
         hit = (overlaps(test_boxes, found) > 0.5) & (score > 0).unsqueeze(2) & test_real.unsqueeze(1)
         recall = (hit.any(1).sum() / test_real.sum()).item()
         precision = (hit.any(2).sum() / (score > 0).sum().clamp(min=1)).item()
         print(
-            f"epoch {epoch + 1}: loss {total:.3f}, recall {recall:.3f}, precision {precision:.3f}",
+            f"epoch {epoch + 1}: loss {loss:.3f}, recall {recall:.3f}, precision {precision:.3f}",
             flush=True,
         )
     return recall

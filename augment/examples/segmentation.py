@@ -1,6 +1,7 @@
 """Find the pixels of shapes: ``python -m augment.examples.segmentation``."""
 
 import argparse
+from collections.abc import Iterable
 
 import torch
 import torch.nn.functional as F
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 import augment as K
 
+NORMALIZE = K.Normalize(mean=0.5, std=0.3)
 IGNORED = 255  # the label of what comes in from outside the image
 
 
@@ -57,44 +59,60 @@ def mean_iou(found: Tensor, masks: Tensor) -> float:
     return sum((((a & b).sum() / (a | b).sum()).item() for a, b in pairs), 0.0) / len(pairs)
 
 
-def main(argv: list[str] | None = None) -> float:
-    """Train, and give the mean intersection over union on images that were not trained on."""
+def make_pipeline() -> K.AugmentationSequential:
+    """Build the augmentation."""
+    return K.AugmentationSequential(
+        K.RandomHorizontalFlip(),
+        K.RandomAffine(30.0, translate=(0.1, 0.1), scale=(0.8, 1.2)),
+        K.ColorJitter(0.2, 0.2, 0.2, 0.1),
+        K.OneOf(K.RandomGaussianBlur((3, 3), (0.3, 1.0)), K.RandomGaussianNoise(std=0.05), p=0.5),
+        NORMALIZE,
+        data_keys=["image", "mask"],
+        extra_args={"mask": {"fill": IGNORED}},
+    )
+
+
+def train(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[list[Tensor]]) -> float:
+    """Go once through the data, and give the mean loss."""
+    losses = []
+    for image, mask in batches:
+        loss = F.cross_entropy(model(image), mask.squeeze(1).long(), ignore_index=IGNORED)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return sum(losses) / len(losses)
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--images", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--backend", default="inductor", help="of torch.compile")
-    args = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> float:
+    """Train, and give the mean intersection over union on images that were not trained on."""
+    args = parse(argv)
 
     torch.manual_seed(0)
     images, masks = make_data(args.images, seed=0)
     test_images, test_masks = make_data(128, seed=1)
-    model, normalize = Network(), K.Normalize(mean=0.5, std=0.3)
-    pipeline = K.AugmentationSequential(
-        K.RandomHorizontalFlip(),
-        K.RandomAffine(30.0, translate=(0.1, 0.1), scale=(0.8, 1.2)),
-        K.ColorJitter(0.2, 0.2, 0.2, 0.1),
-        K.OneOf(K.RandomGaussianBlur((3, 3), (0.3, 1.0)), K.RandomGaussianNoise(std=0.05), p=0.5),
-        normalize,
-        data_keys=["image", "mask"],
-        extra_args={"mask": {"fill": IGNORED}},
-    )
+    model = Network()
+    pipeline = make_pipeline()
     augment = torch.compile(pipeline, fullgraph=True, backend=args.backend)
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
 
     score, steps = 0.0, args.images // args.batch
     for epoch in range(args.epochs):
-        total = 0.0
-        for rows in torch.randperm(len(images))[: steps * args.batch].split(args.batch):
-            image, mask = augment(images[rows], masks[rows])
-            loss = F.cross_entropy(model.train()(image), mask.squeeze(1).long(), ignore_index=IGNORED)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total += loss.item() / steps
+        batches = torch.randperm(len(images))[: steps * args.batch].split(args.batch)
+        loss = train(model.train(), optimizer, (augment(images[rows], masks[rows]) for rows in batches))
         with torch.no_grad():
-            score = mean_iou(model.eval()(normalize(test_images)).argmax(1), test_masks.squeeze(1))
-        print(f"epoch {epoch + 1}: loss {total:.3f}, mean IoU {score:.3f}", flush=True)
+            score = mean_iou(model.eval()(NORMALIZE(test_images)).argmax(1), test_masks.squeeze(1))
+        print(f"epoch {epoch + 1}: loss {loss:.3f}, mean IoU {score:.3f}", flush=True)
     return score
 
 
