@@ -293,6 +293,9 @@ def test_bad_patches() -> None:
         K.PatchSequential(flip(), padding="full", patchwise_apply=False)
     with pytest.raises(ValueError, match="random_apply: expected True or False with patchwise_apply, got 2"):
         K.PatchSequential(flip(), random_apply=2)
+    for name in ("patchwise_apply", "same_on_batch"):
+        with pytest.raises(TypeError, match=f"{name}: expected True or False, got 1"):
+            K.PatchSequential(flip(), **{"random_apply": True, name: 1})
     with pytest.raises(ValueError, match="random_apply_weights: expected 1 numbers"):
         K.PatchSequential(flip(), random_apply=True, random_apply_weights=[1, 2])
     with pytest.raises(ValueError, match=r"args: expected ops that keep the size \(3, 4\) of a patch"):

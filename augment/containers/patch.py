@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import patches as pt
-from ..arguments import choice, pair
+from ..arguments import choice, pair, switch
 from ..base import Augmentation, Flags
 from ..copies import copied, copied_shape
 from ..functional import geometry
@@ -66,12 +66,7 @@ class PatchSequential(ImageSequential):
         random_apply_weights: Sequence[float] | None = None,
         **options: Any,
     ) -> None:
-        self_drawn = patchwise_apply and random_apply is True
-        if patchwise_apply and not isinstance(random_apply, bool):
-            raise ValueError(
-                f"random_apply: expected True or False with patchwise_apply, got {random_apply!r}; "
-                "patchwise_apply=False draws for every patch as well"
-            )
+        self_drawn = _drawn_by_patch(patchwise_apply, random_apply)
         super().__init__(
             *args,
             same_on_batch=None if self_drawn else same_on_batch,
@@ -86,15 +81,18 @@ class PatchSequential(ImageSequential):
         self.padding = choice(padding, "padding", ("same", "valid"))
         self.patchwise_apply = patchwise_apply
         self.by_place = patchwise_apply and not random_apply
-        self.shared_places = self_drawn and bool(same_on_batch)
+        self.shared_places = self_drawn and same_on_batch is not None and switch(same_on_batch, "same_on_batch")
+        self.moves = any(isinstance(m, Augmentation) and not isinstance(m, Intensity) for m in self.modules())
+        self._check_children()
+
+    def _check_children(self) -> None:
         if self.clips:
             raise ValueError("args: expected ops and containers of images, got a VideoSequential; put this one into it")
-        if self.by_place and len(args) != self.count:
+        if self.by_place and len(self) != self.count:
             raise ValueError(
-                f"args: expected {self.count}, one for each patch of the grid {self.grid_size}, got {len(args)}; "
+                f"args: expected {self.count}, one for each patch of the grid {self.grid_size}, got {len(self)}; "
                 "random_apply=True and patchwise_apply=False take any number"
             )
-        self.moves = any(isinstance(m, Augmentation) and not isinstance(m, Intensity) for m in self.modules())
 
     def extra_repr(self) -> str:
         return f"grid_size={self.grid_size}, padding={self.padding!r}, patchwise_apply={self.patchwise_apply}"
@@ -267,3 +265,13 @@ class PatchSequential(ImageSequential):
         top, left = (0, 0) if frame.fills else frame.corner
         device = next((value.device for value in drawn(items)), None)
         return geometry.translation(-left, -top, torch.ones(rows, device=device))
+
+
+def _drawn_by_patch(patchwise_apply: Any, random_apply: Any) -> bool:
+    """Check whether every patch gets ops of its own, and say whether these are drawn."""
+    if switch(patchwise_apply, "patchwise_apply") and not isinstance(random_apply, bool):
+        raise ValueError(
+            f"random_apply: expected True or False with patchwise_apply, got {random_apply!r}; "
+            "patchwise_apply=False draws for every patch as well"
+        )
+    return patchwise_apply and random_apply
