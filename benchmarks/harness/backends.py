@@ -16,7 +16,7 @@ import augment
 
 from . import peers
 from .opencv import opencv
-from .recipes import Recipe
+from .recipes import Recipe, always
 
 LIBRARIES = ("augment", "kornia", "torchvision", "albumentations", "opencv")
 MODULES = {"kornia": "kornia.augmentation", "torchvision": "torchvision.transforms.v2", "opencv": "cv2"}
@@ -253,8 +253,8 @@ def agreement(library: str, recipe: Recipe, images: Images) -> dict[str, Any]:
 
 
 def _under_one_draw(recipe: Recipe, image: Tensor) -> tuple[Tensor, Tensor]:
-    """Give ours and kornia's output on kornia's parameters."""
-    ours, theirs = (build(library, recipe.op, recipe.arguments) for library in TRACED)
+    """Give ours and kornia's output on kornia's parameters, with every row changed."""
+    ours, theirs = (build(library, recipe.op, always(recipe).arguments) for library in TRACED)
     params = theirs.forward_parameters(image.shape)
     return ours(image, params=dict(params)), theirs(image, params=dict(params))
 

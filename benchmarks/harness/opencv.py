@@ -226,8 +226,9 @@ class Loader(Colours):
         def apply(image: Image) -> Image:
             quality = round(self.rng.uniform(*a["jpeg_quality"]))
             byte = image if image.dtype == np.uint8 else self.cv2.convertScaleAbs(image, alpha=255)
-            file = self.cv2.imencode(".jpg", byte[..., ::-1], (self.cv2.IMWRITE_JPEG_QUALITY, quality))[1]
-            output = self.cv2.imdecode(file, self.cv2.IMREAD_COLOR)[..., ::-1]
+            bgr = self.cv2.cvtColor(byte, self.cv2.COLOR_RGB2BGR)
+            file = self.cv2.imencode(".jpg", bgr, (self.cv2.IMWRITE_JPEG_QUALITY, quality))[1]
+            output = self.cv2.cvtColor(self.cv2.imdecode(file, self.cv2.IMREAD_COLOR), self.cv2.COLOR_BGR2RGB)
             return output if image.dtype == np.uint8 else output.astype(np.float32) / 255
 
         return apply

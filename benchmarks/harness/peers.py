@@ -138,7 +138,7 @@ def torchvision(side: int) -> dict[str, Peer]:
             lambda a: v2.RandomPerspective(a["distortion_scale"], a["p"], bilinear), "bilinear", perspective
         ),
         "RandomPhotometricDistort": Peer(lambda a: v2.RandomPhotometricDistort(), comparable=False),
-        "RandomPosterize": Peer(lambda a: v2.RandomPosterize(round(sum(a["bits"]) / 2), a["p"]), "4 or 5 bits"),
+        "RandomPosterize": Peer(lambda a: v2.RandomPosterize(round(sum(a["bits"]) / 2), a["p"]), "4 bits"),
         "RandomResizedCrop": Peer(
             lambda a: v2.RandomResizedCrop(a["size"], **given(a, "scale", "ratio"), antialias=True),
             "bilinear, antialias",
