@@ -41,7 +41,7 @@ def test_dynamo(case: Case, p: float, optimizer: str, device: torch.device, dtyp
     compiled_like_eager(case(p=p), picture(4, dtype=dtype).to(device), optimizer)
 
 
-@pytest.mark.parametrize("case", cases(variants=False), ids=repr)
+@pytest.mark.parametrize("case", CASES, ids=repr)
 def test_dynamo_uint8(case: Case, optimizer: str) -> None:
     compiled_like_eager(case(p=0.5), picture(4, dtype=torch.uint8), optimizer)
 
