@@ -195,7 +195,12 @@ class Geometric(Augmentation, kind=True):
             name = self.spelling.get("fill", "fill") if flags["fill"] == self.flags["fill"] else "fill"
             fill = channel_values(flags["fill"], name)
             fill = one_a_channel(fill, image.shape[1], f"{type(self).__name__}: {name}")
-            args["fill"] = [min(max(v, 0), 1) * 255 for v in fill] if image.dtype == torch.uint8 else fill
+            if image.dtype == torch.uint8:
+                if not all(0 <= value <= 1 for value in fill):
+                    op, got = type(self).__name__, list(fill)
+                    raise ValueError(f"{op}: {name}: expected values in [0, 1], of which 1 is 255 in bytes; got {got}")
+                fill = [value * 255 for value in fill]
+            args["fill"] = fill
         return args
 
     @property

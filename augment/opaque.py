@@ -176,8 +176,8 @@ def store(image: Tensor, dtype: torch.dtype, unit: bool = False, native: bool = 
     """
     if dtype.is_floating_point or image.dtype == dtype:
         return image.to(dtype)
-    if torch.compiler.is_compiling():  # not in place: what was drawn in the same graph would be refused
-        levels = (image * 255 if unit else image).round().clamp(0, 255)
-    else:
-        levels = ((image * 255).round_() if unit else image.round()).clamp_(0, 255)
-    return (levels.short() if native else levels).to(dtype)
+    if native:
+        levels = (image * 255).round_() if unit else image.round()
+        return levels.clamp_(0, 255).short().to(dtype)
+    levels = (image * 255).round() if unit else image.round()  # not in place, which a traced draw may refuse
+    return levels.clamp(0, 255).to(dtype)

@@ -214,6 +214,32 @@ def test_the_fill_of_a_dropout_is_one_of_the_labels() -> None:
 @pytest.mark.parametrize(
     ("op", "name"),
     [
+        (K.PadTo((30, 30), pad_value=114), "pad_value"),
+        (K.LetterBox(30, fill=114), "fill"),
+        (K.RandomCrop(8, padding=2, fill=[0.5, -0.1, 0.5]), "fill"),
+        (K.RandomZoomOut(1.5, p=1.0), "fill"),
+        (K.RandomAffine(9.0, padding_mode="fill", fill_value=114, p=1.0), "fill_value"),
+        (K.RandomElasticTransform((5, 5), padding_mode="fill", fill_value=114, p=1.0), "fill_value"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_a_fill_of_bytes_is_no_byte(op: Augmentation, name: str) -> None:
+    """A fill is on the scale of [0, 1] for bytes too; floats may go beyond, as normalised images do."""
+    with pytest.raises(ValueError, match=rf"{type(op).__name__}: {name}: expected values in \[0, 1\].*got \["):
+        op(picture(2, 3, SIZE, dtype=torch.uint8))
+    op(picture(2, 3, SIZE))
+
+
+def test_a_unit_larger_than_the_image_is_refused() -> None:
+    op = K.RandomGridDropout(unit_size_range=(10, 40), p=1.0)
+    with pytest.raises(ValueError, match="RandomGridDropout: unit_size_range: expected at most the 16 pixels.*got 40"):
+        op(picture(2, 3, (16, 50)))
+    assert op(picture(2, 3, (40, 50))).shape == (2, 3, 40, 50)
+
+
+@pytest.mark.parametrize(
+    ("op", "name"),
+    [
         (K.PadTo((30, 30), pad_value=[0.1, 0.2]), "pad_value"),
         (K.LetterBox(30, fill=[0.1, 0.2]), "fill"),
         (K.RandomCrop(8, padding=2, fill=[0.1, 0.2]), "fill"),

@@ -67,6 +67,7 @@ def test_cardinality(case: Case, b: int) -> None:
 @pytest.mark.parametrize("size", [(1, 31), (31, 1), (40, 29)])
 def test_odd_sizes(case: Case, size: tuple[int, int]) -> None:
     small = {"size": (1, 1), "kernel_size": 1, "padding": 0, "drop_height": (1, 1), "drop_width": (-1, 1)}
+    small["unit_size_range"] = (0.2, 0.5)
     known = {**{k: v for k, v in small.items() if k in case.arguments}, "grid_size": (1, 1)}
     output = case(p=1.0, **known)(picture(2, 3, size))
     assert output.isfinite().all()

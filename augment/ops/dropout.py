@@ -256,6 +256,9 @@ class RandomGridDropout(Dropout):
 
     Params:
         unit, hole, offset_x, offset_y: (B,), pixels. noise: (B, C, H, W), with that fill.
+
+    Raises:
+        ValueError: if a unit in pixels does not fit into the image.
     """
 
     columns = 4
@@ -284,6 +287,10 @@ class RandomGridDropout(Dropout):
         hole = (self.ranges["ratio"](draw.u[:, 1]) * unit).round().clamp(min=1).minimum(unit - 1)
         offset_x, offset_y = ((u * unit).floor() * int(self.random_offset) for u in draw.u[:, 2:4].unbind(1))
         return {"unit": unit, "hole": hole, "offset_x": offset_x, "offset_y": offset_y, **self.noise(draw)}
+
+    def forward_parameters(self, batch_shape: Sequence[int], *args: Any, **kwargs: Any) -> Params:
+        self.unit.fit(min(batch_shape[-2:]), type(self).__name__)
+        return super().forward_parameters(batch_shape, *args, **kwargs)
 
     def validate(self, params: Params, gate: Tensor) -> None:
         check(params["unit"] > 0, gate, "unit: expected positive values")
