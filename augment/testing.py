@@ -70,7 +70,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "RandomShear[fill]": {"shear": 30.0, "padding_mode": "fill", "fill_value": 0.5},
     "RandomIoUCrop[size]": {"sampler_options": (0.3,), "size": (12, 14)},
     "RandomGridDistortion[nearest]": {"resample": "nearest"},
-    "RandomGridDropout[fill]": {"unit_size_range": (4, 9), "ratio": (0.3, 0.7), "fill": 0.5},
+    "RandomGridDropout[fill]": {"unit_size_range": (2, 4), "ratio": (0.3, 0.7), "fill": 0.5},
     "RandomChannelDropout[fill]": {"num_drop_channels": 1, "fill_value": 0.7},
     "RandomClahe[limit]": {"clip_limit": (0.5, 3.0), "grid_size": (2, 3)},
     "RandomInvert[channels]": {"max_val": 0.9},
