@@ -149,8 +149,9 @@ def compare(container: K.AugmentationSequential, given: list[torch.Tensor], opti
             assert_close(new.double(), old.double(), atol=1 if new.dtype == torch.uint8 else 1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8], ids=str)
-@pytest.mark.parametrize("name", ["one", "some", "apply"])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("one", torch.uint8), ("some", torch.float32), ("apply", torch.uint8)], ids=str
+)
 def test_dynamo(name: str, dtype: torch.dtype, optimizer: str) -> None:
     ops = [K.RandomHorizontalFlip(p=0.5), K.RandAugment(2, 9, p=0.5), K.RandomCutMixV2(p=0.5)]
     compare(CONTAINERS[name](*ops, data_keys=KEYS), sample(Case("", K.RandomCutMixV2), dtype=dtype), optimizer)
