@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> tuple[results.Results, bool]:
     threads.limit(args.threads)
     asked = regimes(args)
     flags = {"size": args.size, "threads": args.threads, "quick": args.quick, "modes": command.modes(args)}
-    flags |= {"ops": args.ops, "regimes": [str(regime) for regime in asked]}
+    flags |= {"ops": args.ops and sorted(args.ops), "regimes": [str(regime) for regime in asked]}
     store = results.Results(args.json, "ops", flags, "cuda" if "cuda" in args.device else "cpu", skipped)
     chosen = [recipe for recipe in recipes(args.size) if not args.ops or recipe.op in args.ops]
     work = [
@@ -94,11 +94,15 @@ def main(argv: list[str] | None = None) -> int:
     warnings.filterwarnings("ignore")
     if not args.check_eager:
         return command.main("all_libraries.py", args, lambda: run(args))
+    threads.listen()
     try:
         text, wrong = compare.check_eager(*args.check_eager)
     except ValueError as error:
         print(f"all_libraries.py: error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
     print(text)
     return int(wrong > 0)
 

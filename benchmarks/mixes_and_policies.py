@@ -14,16 +14,20 @@ import statistics
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness import threads
 
 THREADS = threads.pin(sys.argv)  # before the libraries below load
+if __name__ == "__main__":
+    threads.leave_quietly()
 
 import torch  # noqa: E402
-from harness import measure  # noqa: E402
+from harness import command, measure, results  # noqa: E402
 from harness.backends import photographs  # noqa: E402
+from tqdm import tqdm  # noqa: E402
 
 import augment  # noqa: E402
 
@@ -97,24 +101,44 @@ ROWS: dict[str, Callable[[Given], dict[str, Call]]] = {
 }
 
 
-def line(name: str, given: Given, rounds: int) -> str:
-    """Time the calls of a row in turns, and give it as a line of the table."""
+def row(name: str, given: Given, rounds: int) -> dict[str, Any]:
+    """Time the calls of a row in turns: milliseconds of each round, by who is called."""
     torch._dynamo.reset()
     calls = ROWS[name](given)
+    times: dict[str, list[float]] = {who: [] for who in calls}
     with torch.no_grad():
         for call in calls.values():
             measure.warm(call)
             measure.warm(call)
-        times: dict[str, list[float]] = {who: [] for who in calls}
         for _ in range(rounds):
             for who, call in calls.items():
                 times[who].append(milliseconds(call))
-    ours = times.pop("ours")
-    best = min(times, key=lambda who: statistics.median(times[who]))
-    ratios = [theirs / own for theirs, own in zip(times[best], ours, strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    each = ", ".join(f"{who} {statistics.median(found):.1f}" for who, found in times.items())
-    return f"| {name} | {statistics.median(ours):.1f} | {each} | {middle:.1f}x ({low:.1f}-{high:.1f}) |"
+    return {"name": name, "ms": times}
+
+
+def table(data: dict[str, Any]) -> str:
+    """Give the figures of a run as Markdown."""
+    flags, about = data["flags"], data["environment"]
+    packages = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
+    lines = [
+        f"`python benchmarks/{data['command']}`, {about['date']}, commit {about['commit']}, "
+        f"{about['cpu']}, {packages}: "
+        f"milliseconds of processor time for {flags['batch']} x 3 x {flags['size']} x {flags['size']}, "
+        f"threads: {flags['threads']}",
+        "",
+        "| what | ours, ms | peers, ms | peer / ours (quartiles of the rounds) |",
+        "|---|--:|---|--:|",
+    ]
+    for found in data["rows"]:
+        ours, *_ = found["ms"].values()
+        peers = dict(list(found["ms"].items())[1:])
+        best = min(peers, key=lambda who: statistics.median(peers[who]))
+        ratios = [theirs / own for theirs, own in zip(peers[best], ours, strict=True)]
+        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+        each = ", ".join(f"{who} {statistics.median(times):.1f}" for who, times in peers.items())
+        cells = [found["name"], f"{statistics.median(ours):.1f}", each, f"{middle:.1f}x ({low:.1f}-{high:.1f})"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def milliseconds(call: Call) -> float:
@@ -126,25 +150,61 @@ def milliseconds(call: Call) -> float:
     return spent / runs * 1e3
 
 
-def main() -> None:
-    """Print the table of the rows that the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> int:
+    """Time the rows that the command line asks for, and print their table; give the exit status."""
+    parser = command.Parser(__doc__)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rows", nargs="*", default=[""], help="parts of the names of rows")
+    parser.add_argument("--rows", nargs="*", default=[""], metavar="PART", help="parts of the names of rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the figures, after every row")
+    parser.add_argument("--report", action="store_true", help="measure nothing: the table of --json")
     args = parser.parse_args()
+    for name, least in (("batch", 2), ("size", 16), ("rounds", 2), ("threads", 1)):
+        if getattr(args, name) < least:
+            parser.error(f"argument --{name}: expected at least {least}, got {getattr(args, name)}")
+    chosen = [name for name in ROWS if any(part in name for part in args.rows)]
+    if not chosen:
+        parser.error(f"argument --rows: expected parts of {', '.join(ROWS)}; got {' '.join(args.rows)}")
+    if args.report and not (args.json and args.json.is_file()):
+        parser.error(f"argument --report: expected --json with a results file, got {args.json}")
+    if args.report:
+        print(table(results.read(args.json, results.MIXES)))
+        return 0
+    if args.json and (problem := results.writable(args.json)):
+        parser.error(f"argument --json: {problem}")
+    return run(args, chosen)
+
+
+def run(args: argparse.Namespace, chosen: Sequence[str]) -> int:
+    """Time rows, each on disk as soon as it is measured."""
+    threads.listen()
     threads.limit(args.threads)
     warnings.filterwarnings("ignore")
     torch.manual_seed(0)
     levels = torch.from_numpy(photographs(args.batch, args.size)).permute(0, 3, 1, 2).contiguous()
     given = Given(levels, levels / 255, torch.randint(CLASSES, (args.batch,)))
-    print("| what | ours, ms | peers, ms | peer / ours (quartiles of the rounds) |\n|---|--:|---|--:|")
-    for name in ROWS:
-        if any(part in name for part in args.rows):
-            print(line(name, given, args.rounds), flush=True)
+    data: dict[str, Any] = {
+        "version": results.VERSION,
+        "kind": "mixes",
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "environment": results.environment("cpu"),
+        "flags": {"batch": args.batch, "size": args.size, "rounds": args.rounds, "threads": args.threads},
+        "rows": [],
+    }
+    status = 0
+    try:
+        for name in tqdm(chosen, file=sys.stderr):
+            data["rows"].append(row(name, given, args.rounds))
+            if args.json:
+                results.write(args.json, results.dump(data))
+    except KeyboardInterrupt:
+        print("\ninterrupted; what is done so far:", file=sys.stderr)
+        status = 130
+    print(table(data))
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> tuple[results.Results, bool]:
     batches = args.batches or [8 if args.quick else 32]
     asked = [Regime(batch, args.size, "uint8", device) for device in args.device for batch in batches]
     flags = {"size": args.size, "threads": args.threads, "quick": args.quick, "modes": command.modes(args)}
-    flags |= {"pipelines": args.pipelines, "regimes": [str(regime) for regime in asked]}
+    flags |= {"pipelines": args.pipelines and sorted(args.pipelines), "regimes": [str(regime) for regime in asked]}
     store = results.Results(args.json, "pipelines", flags, "cuda" if "cuda" in args.device else "cpu", skipped)
     work = [
         (name, str(regime), functools.partial(rows, name, regime, args))

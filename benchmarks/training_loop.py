@@ -20,7 +20,6 @@ import argparse
 import importlib.util
 import json
 import os
-import signal
 import statistics
 import sys
 import tempfile
@@ -258,7 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             write(args.json, json.dumps(data, indent=1))
         return data
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threads.listen()
     with empty_cache():
         try:
             folder = write_data(args.data, sources, args.images)

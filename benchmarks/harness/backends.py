@@ -23,6 +23,8 @@ MODULES = {"kornia": "kornia.augmentation", "torchvision": "torchvision.transfor
 TRACED = ("augment", "kornia")  # the libraries that are also compiled
 MODES = ("eager", "compiled", "reduce-overhead")
 COMPARED = 4  # images
+OWN = {"CenterCrop": "whole pixels", "RandomCrop": "whole pixels", "RandomRotation90": "whole pixels"}
+OWN["RandomZoomBlur"] = "bilinear"
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _modules(library: str, recipe: Recipe, images: Images, modes: list[str]) -> 
 
             backend = Backend(library, mode, _describe(op, images), around(op), around=around)
             backend.compiles = None if mode == "eager" else op
-            if mode == "eager" and library == "kornia":
+            if mode == modes[0] and library == "kornia":
                 backend.agreement = agreement(library, recipe, images)
         except Exception as error:
             backend = Backend(library, mode, {}, error=message(error))
@@ -165,11 +167,16 @@ def build(library: str, name: str, arguments: Mapping[str, Any]) -> torch.nn.Mod
 
 
 def _describe(op: Any, images: Images) -> dict[str, str]:
-    """Say what an op does, as its flags have it."""
+    """Say what an op does: in words where its flags do not say it, else as they have it."""
     flags = {**getattr(op, "flags", {})}
-    named = {key: getattr(value, "name", value) for key, value in flags.items()}
-    told = [f"{key} {str(named[key]).lower()}" for key in ("resample", "antialias", "align_corners") if key in named]
-    return {"draw": "per sample", "pixels": ", ".join(told) or "exact", **_form("NCHW", images)}
+    named = {key: str(getattr(value, "name", value)).lower() for key, value in flags.items()}
+    parts = ("resample", "antialias", "align_corners", "downscale", "upscale", "border_type")
+    told = ", ".join(f"{key} {named[key]}" for key in parts if key in named) or "exact"
+    if named.get("cropping_mode") == "slice" and type(op).__name__ in ("CenterCrop", "RandomCrop"):
+        told = "whole pixels"
+    if op.__module__.startswith("augment"):
+        told = OWN.get(type(op).__name__, told)
+    return {"draw": "per sample", "pixels": told, **_form("NCHW", images)}
 
 
 def _form(layout: str, images: Images) -> dict[str, str]:

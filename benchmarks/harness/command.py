@@ -2,7 +2,7 @@
 
 import argparse
 import gc
-import signal
+import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import torch
 from tqdm import tqdm
 
-from . import compare, measure, plot, report, results
+from . import compare, measure, plot, report, results, threads
 from .backends import LIBRARIES, MODES, TRACED, missing
 
 HERE = Path(__file__).parents[1]
@@ -66,7 +66,7 @@ def listed(parser: argparse.ArgumentParser, name: str, valid: Sequence[str], def
 def numbers(text: str) -> list[int]:
     """Read numbers above 0, with commas between."""
     words = [word.strip() for word in text.split(",")]
-    if not all(word.isdigit() and int(word) > 0 for word in words):
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
         raise argparse.ArgumentTypeError(f"expected numbers of images above 0, got {text}")
     return list(dict.fromkeys(map(int, words)))
 
@@ -87,6 +87,8 @@ def check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
             parser.error(f"argument --{name}: {problem}")
     if args.markdown and args.markdown.resolve() == args.json.resolve():
         parser.error(f"argument --markdown: expected another file than that of --json, got {args.markdown}")
+    if args.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("argument --plot: expected matplotlib to be installed")
     if args.plot and (problem := results.creatable(args.plot)):
         parser.error(f"argument --plot: {problem}")
 
@@ -118,9 +120,6 @@ def run(store: results.Results, args: argparse.Namespace, work: Work) -> bool:
     work = [item for item in work if item[:2] not in done]
     if not store.path.exists():
         store.write()  # what is there stays until there is a row in its place
-    # a shell's background job ignores the first of them, and the second would end without a word
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, signal.default_int_handler)
     try:
         if any(mode != "eager" for named in modes(args).values() for mode in named):
             measure.wake_compiler()
@@ -151,6 +150,7 @@ def show(data: dict[str, Any], args: argparse.Namespace) -> None:
 
 def main(name: str, args: argparse.Namespace, measured: Callable[[], tuple[results.Results, bool]]) -> int:
     """Compare, report or measure, as the options say; give the exit status."""
+    threads.listen()
     try:
         if args.compare:
             text, wrong = compare.compare(*(results.read(path) for path in args.compare))
@@ -163,5 +163,8 @@ def main(name: str, args: argparse.Namespace, measured: Callable[[], tuple[resul
     except ValueError as error:
         print(f"{name}: error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
     show(store.data, args)
     return 0 if whole else 130

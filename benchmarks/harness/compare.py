@@ -81,7 +81,20 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, i
         f"{regressions} regressions beyond the noise of the two runs{mean}. The other libraries and the copy took "
         f"{machine:.2f}x the time: the machine's drift, taken out of the last column."
     )
-    return f"{said}\n\n{markdown(head, lines, 4)}", regressions
+    told = "".join(f"**{line}**\n\n" for line in apart(before, after))
+    return f"{told}{said}\n\n{markdown(head, lines, 4)}", regressions
+
+
+def apart(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Say what else than the code is not the same in two results."""
+    lines, old, new = [], before["environment"]["packages"], after["environment"]["packages"]
+    for name in dict.fromkeys([*old, *new]):
+        if name != "augment" and old.get(name) != new.get(name):
+            lines.append(f"{name} is {old.get(name)} before and {new.get(name)} after.")
+    for when, data in (("before", before), ("after", after)):
+        if not data["finished"]:
+            lines.append(f"The run {when} was not finished.")
+    return lines
 
 
 # Runs in a process of its own, on the checkout that it is given; must read in every version that is compared.
@@ -105,7 +118,7 @@ for case in augment.testing.cases():
                 out = case(p=p)(image).contiguous()
                 told = f"{out.dtype} {tuple(out.shape)} " + hashlib.sha256(out.numpy().tobytes()).hexdigest()
             except Exception as error:
-                told = f"{type(error).__name__}: {error}"
+                told = f"error: {type(error).__name__}: {error}"
             found[f"{case.name}, {dtype}, p = {p:g}"] = told
 print("digest:" + json.dumps(found))
 """
@@ -144,11 +157,12 @@ def check_eager(before: str, after: str) -> tuple[str, int]:
     """Say which ops give other outputs in two checkouts, folders or git revisions, under one seed."""
     with tempfile.TemporaryDirectory() as work:
         old, new = (digests(checkout(name, Path(work))) for name in (before, after))
+    shared = old.keys() & new.keys()
     differing = [key for key in old if key in new and old[key] != new[key]]
-    lines = [
-        f"{len(old.keys() & new.keys()) - len(differing)} of {len(old.keys() & new.keys())} outputs are bit-equal."
-    ]
+    raised = [key for key in shared if old[key] == new[key] and old[key].startswith("error: ")]
+    lines = [f"{len(shared) - len(differing) - len(raised)} of {len(shared)} outputs are bit-equal."]
+    lines += [f"- the same error: {key}: {old[key]}" for key in raised]
     lines += [f"- differs: {key}: {old[key]} before, {new[key]} after" for key in differing]
     lines += [f"- only before: {key}" for key in old if key not in new]
     lines += [f"- only after: {key}" for key in new if key not in old]
-    return "\n".join(lines), len(differing)
+    return "\n".join(lines), len(differing) + len(old.keys() - new.keys())

@@ -304,7 +304,9 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         "RandomInvert": Peer(lambda a: A.InvertImg(**p(a))),
         # the corners move by |N(0, s)| of a side there, by U(0, d / 2) here: s gives the same mean
         "RandomPerspective": Peer(
-            lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)), "bilinear", comparable=False
+            lambda a: A.Perspective((a["distortion_scale"] / 4 / 0.798,) * 2, **p(a)),
+            "bilinear, corners by a normal law",
+            comparable=False,
         ),
         # a map for all channels there, one for each here; contrast turns about the mean there, about middle grey here
         "RandomPlasmaBrightness": Peer(
@@ -330,7 +332,7 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         ),
         # sixteen points there, five here
         "RandomThinPlateSpline": Peer(
-            lambda a: A.ThinPlateSpline((a["scale"], a["scale"]), **p(a)), "bilinear", comparable=False
+            lambda a: A.ThinPlateSpline((a["scale"], a["scale"]), **p(a)), "bilinear, 16 points", comparable=False
         ),
         # any temperature between the tables' rows there, a row of the table here
         "RandomPlanckianJitter": Peer(
@@ -346,7 +348,7 @@ def albumentations(side: int, white: float) -> dict[str, Peer]:
         # zooms a fixed step apart there, a fixed number of them here: as many on average
         "RandomZoomBlur": Peer(
             lambda a: A.ZoomBlur(a["max_factor"], ((sum(a["max_factor"]) / 2 - 1) / (a["steps"] - 1),) * 2, **p(a)),
-            "bilinear",
+            "bilinear, zooms a fixed step apart",
         ),
         "RandomRotation90": Peer(
             lambda a: A.RandomRotate90(**p(a)),

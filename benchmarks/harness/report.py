@@ -246,7 +246,8 @@ def cost(by_label: Mapping[str, Rows]) -> str:
     """Give the table of memory in batches, compile cost, and distance from ours."""
     keys = columns(by_label)
     traced = [key for key in keys if key[1] != "eager"]
-    apart = [key for key in keys if key[0] != "augment" and key[1] == "eager"]
+    first = {key[0]: key for key in reversed(keys)}  # what says how far it is from ours, and what it did
+    apart = [key for key in keys if key[0] != "augment" and first[key[0]] == key]
     head = ["op", *(f"{name(key)}: memory" for key in keys)]
     head += [f"{name(key)}: cold s, graphs, recompiles" for key in traced]
     head += [f"{name(key)}: max, mean difference" for key in apart]
@@ -296,9 +297,11 @@ def did(by_label: Mapping[str, Rows]) -> str:
     """Give the table of what each library did, one line for those that did the same."""
     lines: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for label, rows in by_label.items():
+        seen = set()
         for row in rows:
             told = row["did"]
-            if row["library"] != "floor" and told and row["mode"] == "eager":
+            if row["library"] not in {"floor", *seen} and told:
+                seen.add(row["library"])
                 key = (row["library"], *(told.get(part, "") for part in ("draw", "pixels", "layout", "dtype")))
                 lines[key].append(label)
     listed = [[*key, ", ".join(labels)] for key, labels in sorted(lines.items())]

@@ -1,6 +1,7 @@
 """A results file: its schema, its writing row by row, and going on with one that was cut off."""
 
 import datetime
+import hashlib
 import json
 import os
 import platform
@@ -127,6 +128,34 @@ TRAINING = {
     },
     "additionalProperties": False,
 }
+MIXES = {
+    "$schema": SCHEMA["$schema"],
+    "type": "object",
+    "required": ["version", "kind", "command", "environment", "flags", "rows"],
+    "properties": {
+        **{name: SCHEMA["properties"][name] for name in ("version", "command")},
+        "kind": {"const": "mixes"},
+        "environment": _ENVIRONMENT,
+        "flags": {"type": "object", "required": ["batch", "size", "rounds", "threads"]},
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "ms"],
+                "properties": {
+                    "name": {"type": "string"},
+                    "ms": {
+                        "type": "object",
+                        "required": ["ours"],
+                        "minProperties": 2,
+                        "additionalProperties": {"type": "array", "items": _TOOK, "minItems": 2},
+                    },
+                },
+            },
+        },
+    },
+    "additionalProperties": False,
+}
 
 
 def environment(device: str, wanted: Sequence[str] = PACKAGES) -> dict[str, Any]:
@@ -166,7 +195,8 @@ def commit() -> str:
     head, changed = git("rev-parse", "--short=12", "HEAD"), git("status", "--porcelain", "--", *MEASURED)
     if head is None or changed is None:
         return "unknown"
-    return head + ("+changes" if changed else "")
+    changes = f"{changed}\n{git('diff', 'HEAD', '--', *MEASURED)}"
+    return head + (f"+changes.{hashlib.sha1(changes.encode()).hexdigest()[:8]}" if changed else "")
 
 
 def cpu() -> str:

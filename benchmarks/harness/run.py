@@ -1,8 +1,10 @@
 """From backends to rows: everything about a recipe in a regime, measured in one go."""
 
+import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from . import measure
@@ -32,6 +34,8 @@ def group(
 ) -> list[dict[str, Any]]:
     """Measure the backends of a recipe in a regime, interleaved; give a row each."""
     torch._dynamo.reset()
+    for seed in (torch.manual_seed, np.random.seed, random.seed):
+        seed(0)
     facts: list[tuple[Backend, dict[str, Any]]] = []
     for backend in found:
         tell(f"{backend.library} {backend.mode}")

@@ -30,7 +30,14 @@ def leave_quietly() -> None:
         os.write(2, b"\ninterrupted before anything was measured\n")
         os._exit(130)
 
-    signal.signal(signal.SIGINT, leave)
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, leave)
+
+
+def listen() -> None:
+    """Raise KeyboardInterrupt when asked to stop; a shell's background job ignores Ctrl-C by default."""
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.default_int_handler)
 
 
 def limit(threads: int) -> None:
