@@ -68,7 +68,7 @@ def erase(
     levels: Tensor,  # (B,), in the image's own range
 ) -> Tensor:  # (B, C, H, W)
     """Fill one rectangle of each row with a level of its own."""
-    if image.is_cpu:
+    if image.is_cpu and image.dtype == torch.uint8:  # a choice among bytes is not vectorised, one among floats is
         return _erase(image, torch.cat([windows, levels.unsqueeze(1)], 1))
     inside = dropout.in_window(windows, image.shape[-2], image.shape[-1])
     return torch.where(inside, levels.to(image.dtype).view(-1, 1, 1, 1), image)
