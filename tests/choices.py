@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 import torch
-from helpers import picture
+from helpers import assert_params_close, call_seeded, graphs, picture
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 import augment as K
 
@@ -18,6 +19,27 @@ def values(b: int = 4, dtype: torch.dtype = torch.float32) -> list[Tensor]:
     points = torch.rand(b, 3, 2, generator=torch.Generator().manual_seed(2)) * torch.tensor([10.0, 7.0]) + 2
     mask = torch.randint(5, (b, 1, 12, 16), generator=torch.Generator().manual_seed(3))
     return [picture(b, 3, (12, 16), dtype), mask, torch.cat([points, points + 3], -1), points]
+
+
+def assert_compiled_is_eager(container: K.AugmentationSequential, given: list[Tensor], optimizer: str) -> None:
+    """Require one graph for twenty draws that are not all alike, and of compiled calls what eager ones give."""
+    compiled, seen = torch.compile(container, fullgraph=True, backend=optimizer), []
+    for seed in range(20):
+        outputs = call_seeded(compiled, *given, seed=seed)
+        params, valid = container._params, container.valid
+        seen.append(outputs[0])
+        assert graphs() == 1
+        if seed < 4:
+            expected = call_seeded(container, *given, seed=seed)
+            assert_params_close(params, container._params)
+            assert all(torch.equal(valid[key], container.valid[key]) for key in container.valid)
+            for new, old in zip(outputs, expected, strict=True):
+                assert (new.shape, new.dtype) == (old.shape, old.dtype)
+                if new.dtype in (torch.uint8, torch.int64):  # rounding may bring one to the other side of a border
+                    assert (new != old).sum() <= 0.01 * new.numel()
+                else:
+                    assert_close(new, old, atol=2e-4, rtol=1e-4)
+    assert any(not torch.equal(seen[0], other) for other in seen[1:])
 
 
 def many(**options: Any) -> dict[str, Callable[[], K.AugmentationSequential]]:

@@ -128,14 +128,9 @@ def _sharpness_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
 
 
 def _solarize_bytes(image: Tensor, threshold: float, out: Tensor) -> None:
-    """Flip all bits of the levels from the threshold on; comparisons of bytes are not vectorised."""
+    """Invert the levels from the threshold on."""
     first = math.ceil(torch.tensor(threshold * (tone.LEVELS - 1), dtype=torch.float32).item())
-    if first <= 0:
-        torch.bitwise_not(image, out=out)
-    elif first >= tone.LEVELS:
-        out.copy_(image)
-    else:
-        torch.clamp(image, first - 1, first, out=out).sub_(first - 1).neg_().bitwise_xor_(image)
+    tone.invert_from(image, first, out)
 
 
 def _solarize_add_bytes(image: Tensor, addition: float, out: Tensor) -> None:

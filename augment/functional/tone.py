@@ -120,6 +120,20 @@ def look_up(
     return out
 
 
+def invert_from(
+    image: Tensor,  # any shape, uint8
+    first: int,  # the lowest level that is inverted; 0 or less for all, 256 or more for none
+    out: Tensor,  # another tensor of the same shape
+) -> None:
+    """Invert the bytes from a level on, by passes that are vectorised, as comparisons of bytes are not."""
+    if first <= 0:
+        torch.bitwise_not(image, out=out)
+    elif first >= LEVELS:
+        out.copy_(image)
+    else:
+        torch.clamp(image, first - 1, first, out=out).sub_(first - 1).neg_().bitwise_xor_(image)  # all bits or none
+
+
 def levels(image: Tensor) -> Tensor:
     """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded and cut."""
     if image.dtype == torch.uint8:

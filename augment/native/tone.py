@@ -35,19 +35,10 @@ def _read_tables(image: Tensor, tables: Tensor) -> list[Tables]:
     return [Tables(int(by) if a else None, start if b else None, places) for a, by, b, start in found]
 
 
-def _invert_from(image: Tensor, first: int, out: Tensor) -> None:
-    """Invert the bytes from a level on, by passes that are vectorised, as comparisons are not."""
-    if first == 0:
-        torch.bitwise_not(image, out=out)
-    else:
-        bits = torch.clamp(image, first - 1, first).sub_(first - 1).neg_()  # all or none
-        torch.bitwise_xor(image, bits, out=out)
-
-
 def _look_up_row(image: Tensor, tables: Tensor, read: Tables, out: Out = None) -> Tensor:
     output = torch.empty_like(image) if out is None else out
     if read.inverts_from is not None:
-        _invert_from(image, read.inverts_from, output)
+        tone.invert_from(image, read.inverts_from, output)
     elif read.shift is None:
         for plane, table, target in zip(image, tables, output, strict=True):
             tone.look_up(plane, table, target, read.places)

@@ -164,7 +164,8 @@ class RandomJigsaw(Mix):
         same = torch.arange(self.columns).view(self.grid).mT.flatten()
         self._same = Kept(same)
         if ensure_perm and self.columns <= TABLED:
-            orders = [o for o in itertools.permutations(range(self.columns)) if list(o) != same.tolist()]
+            kept = tuple(same.tolist())
+            orders = [order for order in itertools.permutations(range(self.columns)) if order != kept]
             self._orders = Kept(torch.tensor(orders))
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
