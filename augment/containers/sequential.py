@@ -14,6 +14,7 @@ from ..targets import Target, Value
 from . import values
 from .call import Call
 from .container import Container
+from .modules import Later
 from .options import options_for
 from .params import ParamItem
 from .selection import Selection, how_many, weights_for
@@ -23,7 +24,8 @@ class AugmentationSequential(Container):
     """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
 
     Args:
-        *args: ops, nested containers, or other modules, which see the images alone.
+        *args: ops, nested containers, or other modules, which see the images alone, and may change their size where no
+            labels would have to follow.
         data_keys: what the positional inputs are: ``image`` (or ``input``), ``mask``, ``bbox`` (four corners),
             ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (which only mixes change).
         same_on_batch: set on all ops; None leaves each as it is.
@@ -129,12 +131,14 @@ class AugmentationSequential(Container):
         """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
         targets, names = self._targets(args, data_keys, valid)
         handed_in = params is not None
-        if params is None:
+        used = params
+        if used is None:
             shape, device = values.shape_of(targets)
-            params = self.forward_parameters(shape, generator, device, after)
+            late = Later(generator, after) if self.draws_late else None
+            used = late or self.forward_parameters(shape, generator, device, after)
         watched = [] if self.min_visibility is None else tg.watch(targets)
         call = Call(handed_in, False, self.extra_args, type(self).__name__)
-        moved = self.transform_targets([*targets, *watched], params, call)
+        moved = self.transform_targets([*targets, *watched], used, call)
         moved, watched = moved[: len(targets)], moved[len(targets) :]
         if self.min_visibility is not None:
             verdicts = [t.restore(self.keepdim) for t in tg.verdicts(watched, self.min_visibility)]

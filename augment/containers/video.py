@@ -15,6 +15,7 @@ from ..mix import Mix
 from ..targets import Target
 from .call import Call
 from .image import ImageSequential
+from .modules import Later
 from .params import ParamItem
 
 
@@ -97,7 +98,7 @@ class VideoSequential(ImageSequential):
         rows = None if rows is None else copied(rows, frames)
         return super().forward_parameters((b * frames, *size), generator, device, after, rows)
 
-    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem], call: Call) -> list[Target]:
+    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
         frames = clips.frames_of(targets, self.data_format)
         rows = [self._apart(target, frames) for target in targets]
         moved = super().transform_targets(rows, params, replace(call, frames=frames if self.same_on_frame else 1))
