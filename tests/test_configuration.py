@@ -109,6 +109,7 @@ def test_every_public_class_is_known() -> None:
     named = {type(make()) for make in BUILT.values()} | {case.op for case in mixes()}
     named |= {K.AugmentationSequential, K.OneOf, K.SomeOf, K.RandomOrder, K.RandomApply}
     named |= {type(make()[0]) for make in further().values()}
+    named |= {K.ManyToManyAugmentationDispather, K.ManyToOneAugmentationDispather}  # see test_dispatchers
     bases = {K.AugmentationBase2D, K.GeometricAugmentationBase2D, K.IntensityAugmentationBase2D, K.Mix}
     assert set(built) - bases <= named
     assert set(ops().values()) <= named
