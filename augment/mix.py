@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from . import native, tv, wrapping
 from . import targets as tg
-from . import tv, wrapping
 from .arguments import choice, whole
 from .base import Augmentation, Flags, Params
 from .composition import Composition
@@ -274,8 +274,10 @@ class Mix(Augmentation, kind=True):
     def _one_hot(self, labels: Tensor, k: int) -> Tensor:
         if labels.ndim == 2:
             return labels if labels.is_floating_point() else labels.float()
+        name = type(self).__name__
+        labels = native.whole_labels(labels.detach(), name) if labels.is_floating_point() else labels
         inside = (labels >= 0) & (labels < k)
-        check(inside, torch.ones_like(inside), f"class: expected labels in 0..{k - 1}")
+        check(inside, None, f"{name}: class: expected labels in 0..{k - 1}, for num_classes={k}")
         return (labels.unsqueeze(1) == torch.arange(k, device=labels.device)).float()
 
     # ---------------------------------------------------------------------------------------------------------- draws

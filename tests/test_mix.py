@@ -342,5 +342,26 @@ def test_bad_calls() -> None:
     params = cut.forward_parameters(image.shape)
     with pytest.raises(ValueError, match=r"params\['crop_src'\]: expected \(1, 4, 4, 2\), got \(4, 4, 2\)"):
         cut(image, params={**params, "crop_src": params["crop_src"][0]})
-    with pytest.raises(RuntimeError, match=r"class: expected labels in 0\.\.2"):
-        K.RandomMixUpV2(num_classes=3, data_keys=["image", "class"])(image, torch.arange(4))
+
+
+SHARED = [K.RandomMixUpV2, K.RandomCutMixV2, lambda **o: K.PatchMix(patch_size=4, **o), K.RandomMosaic]
+
+
+@pytest.mark.parametrize("make", SHARED)
+def test_labels_that_are_no_classes(make, optimizer: str) -> None:
+    """A label keeps its whole share, or is refused: 1.5 is no class, and neither is 3 of three."""
+    image, keys = picture(4, 3, SIZE), ["image", "class"]
+    op = make(num_classes=3, data_keys=keys, p=1.0)
+    name = type(op).__name__
+    compiled = torch.compile(op, fullgraph=True, backend=optimizer)
+    for call in (op, compiled, K.AugmentationSequential(op, data_keys=keys)):
+        whole = call_seeded(call, image, torch.tensor([0, 1, 2, 1]))[1]
+        assert_close(whole.sum(1), torch.ones(4))
+        assert torch.equal(call_seeded(call, image, torch.tensor([0.0, 1.0, 2.0, 1.0]))[1], whole)
+        for label, shown in ((1.5, "1.5"), (float("nan"), "nan"), (-0.25, "-0.25")):
+            text = rf"{name}: class: expected whole numbers \(B,\), or shares \(B, num_classes\); got {shown}"
+            with pytest.raises(ValueError, match=text):
+                call(image, torch.tensor([0.0, 1.0, label, 2.0]))
+        for label in (3, -1, 3.0, float("inf")):
+            with pytest.raises(RuntimeError, match=rf"{name}: class: expected labels in 0\.\.2, for num_classes=3"):
+                call(image, torch.tensor([0, 1, label, 2]))
