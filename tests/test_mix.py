@@ -144,6 +144,24 @@ def test_inverse_and_matrix_are_refused(case: Case) -> None:
         _ = op.transform_matrix
 
 
+@each
+def test_matrices_of_containers(case: Case) -> None:
+    """A matrix says nothing of a mix: it is left out, or refused where all has to be rigid."""
+    given, flip = sample(case), K.RandomHorizontalFlip(p=1.0)
+    found = {}
+    for mode in ("silent", "rigid", "skip"):
+        container = K.AugmentationSequential(case(p=1.0), flip, data_keys=KEYS, transformation_matrix_mode=mode)
+        container(*given)
+        found[mode] = container
+    assert torch.equal(found["silent"].transform_matrix, flip.transform_matrix)
+    assert found["skip"].transform_matrix is None
+    with pytest.raises(RuntimeError, match=rf"{case.op.__name__}: transform_matrix: a mix of rows has none"):
+        _ = found["rigid"].transform_matrix
+    idle = K.AugmentationSequential(case(p=0.0), flip, data_keys=KEYS, transformation_matrix_mode="rigid")
+    idle(*given)
+    assert torch.equal(idle.transform_matrix, flip.transform_matrix)
+
+
 def compare_compiled(op, given, optimizer: str, **kwargs) -> None:
     compiled = torch.compile(op, fullgraph=True, backend=optimizer)
     output = call_seeded(compiled, *given, **kwargs)

@@ -33,8 +33,7 @@ class Container(Recorded, nn.Sequential):
     """Base class of the containers.
 
     Args:
-        *args: ops, containers, or other modules, which see the images alone, and may change their size where no labels
-            would have to follow.
+        *args: ops, containers, or other modules, as ``AugmentationSequential`` takes them.
         selection: which of them run for a row; None for all, one after the other.
 
     Attributes:
@@ -322,6 +321,8 @@ class Container(Recorded, nn.Sequential):
     def _matrix(self, child: nn.Module, data: Any) -> Tensor | None:
         if isinstance(child, Container):
             return child.matrix_of(data)
+        if isinstance(child, Mix) and not child.never_open and self.transformation_matrix_mode == "rigid":
+            return child.transform_matrix  # which refuses
         if isinstance(child, Intensity):
             gate = data["batch_prob"]
             return torch.eye(3, device=gate.device).repeat(len(gate), 1, 1)

@@ -33,8 +33,9 @@ class AugmentationSequential(Container):
         random_apply: how many of the ops, drawn for every row, run in a random order: a number, a pair (least, most) or
             (least,), or True for all; with more than there are, ops repeat. False for all in their order.
         random_apply_weights: of the ops in that draw, not negative; None for equal ones.
-        transformation_matrix_mode: what ``transform_matrix`` does about deformations, which have none: ``"silent"``
-            leaves them out, ``"rigid"`` raises; ``"skip"`` gives None in place of any matrix.
+        transformation_matrix_mode: what ``transform_matrix`` does about deformations and mixes, which have none:
+            ``"silent"`` leaves them out, ``"rigid"`` raises; ``"skip"`` gives None in place of any matrix. Containers
+            inside answer for their own ops.
         extra_args: options by data key: for ``mask`` ``resample``, ``padding_mode`` and ``fill``; for boxes and
             keypoints ``clip``, to cut them to the image; for ``image`` flags of the ops.
         min_visibility: the share of a box's area that has to be seen, in 0..1; with it, every call says in ``valid``
