@@ -19,6 +19,8 @@ from .options import options_for
 from .params import ParamItem
 from .selection import Selection, how_many, weights_for
 
+IMAGE = ("image",)  # not asked for by anyone, so that a dict need not have one
+
 
 class AugmentationSequential(Container):
     """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
@@ -27,7 +29,8 @@ class AugmentationSequential(Container):
         *args: ops, nested containers, or other modules, which see the images alone, and may change their size where no
             labels would have to follow.
         data_keys: what the positional inputs are: ``image`` (or ``input``), ``mask``, ``bbox`` (four corners),
-            ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (which only mixes change).
+            ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (which only mixes change). What is given
+            here has to be in a dict, which may hold more; None asks for nothing.
         same_on_batch: set on all ops; None leaves each as it is.
         keepdim: give every output the rank of its input; None or False gives batches.
         random_apply: how many of the ops, drawn for every row, run in a random order: a number, a pair (least, most) or
@@ -60,7 +63,7 @@ class AugmentationSequential(Container):
     def __init__(
         self,
         *args: nn.Module,
-        data_keys: Sequence[Any] | None = ("image",),
+        data_keys: Sequence[Any] | None = IMAGE,
         same_on_batch: bool | None = None,
         keepdim: bool | None = None,
         random_apply: bool | int | tuple[int, int] = False,
@@ -71,6 +74,7 @@ class AugmentationSequential(Container):
     ) -> None:
         super().__init__(*args, selection=_random_apply(random_apply, random_apply_weights, len(args)))
         self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
+        self._required = [] if data_keys is IMAGE else self.data_keys or []
         self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         mode = "silent" if transformation_matrix_mode == "silence" else transformation_matrix_mode
         self.transformation_matrix_mode = choice(mode, "transformation_matrix_mode", ("silent", "rigid", "skip"))
@@ -106,7 +110,7 @@ class AugmentationSequential(Container):
                 out with the rank they had; with them, values may stand in lists, tuples and dicts of any depth.
             params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call, or the
                 lists and dicts that ``saving.plain`` makes of them.
-            data_keys: the keys of this call.
+            data_keys: the keys of this call, which a dict has to have.
             generator: where to draw from in this call (eager only; set ``container.generator`` for compiled calls).
             valid: (B, N) bool by the names that the attribute ``valid`` has: which of the boxes and keypoints of a
                 tensor are no padding. Padding stays as it is, and is neither looked at nor ever valid.
@@ -130,7 +134,7 @@ class AugmentationSequential(Container):
         after: Sequence[Tensor] = (),
     ) -> Any:
         """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
-        targets, names = self._targets(args, data_keys, valid)
+        targets, names = self._targets(args, data_keys, valid, self._required)
         handed_in = params is not None
         used = params
         if used is None:
@@ -161,7 +165,7 @@ class AugmentationSequential(Container):
         Args:
             *args: as in ``forward``.
             params: the parameters of the call; None for the last one.
-            data_keys: the keys of this call.
+            data_keys: the keys of this call, which a dict has to have; it need not have those of the constructor.
             valid: as in ``forward``.
         """
         params = self._params if params is None else params
@@ -175,10 +179,15 @@ class AugmentationSequential(Container):
         return values.write(args, targets, moved, self.keepdim)
 
     def _targets(
-        self, args: Sequence[Value], data_keys: Sequence[Any] | None, valid: values.Valid | None
+        self,
+        args: Sequence[Value],
+        data_keys: Sequence[Any] | None,
+        valid: values.Valid | None,
+        required: Sequence[str] = (),
     ) -> tuple[list[Target], list[str]]:
         keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
-        targets = values.read(args, keys, self.clips)
+        required = required if data_keys is None else keys or []
+        targets = values.read(args, keys, self.clips, required)
         names = values.labels(args, targets)
         return values.mark(targets, names, valid or {}), names
 

@@ -14,11 +14,19 @@ from ..targets import Target, Value
 Valid = Mapping[str, Tensor]
 
 
-def read(args: Sequence[Value], keys: Sequence[str] | None, videos: bool = False) -> list[Target]:
-    """Take the values of a call as targets; one dict says its keys itself."""
+def read(
+    args: Sequence[Value], keys: Sequence[str] | None, videos: bool = False, required: Sequence[str] = ()
+) -> list[Target]:
+    """Take the values of a call as targets; one dict says its keys itself, and has to have those ``required``."""
     if is_dict(args):
         named = [(tg.key_in_dict(name, value), value) for name, value in args[0].items()]
         keys, values = [key for key, _ in named if key], [value for key, value in named if key]
+        for key in required:
+            if keys.count(key) < list(required).count(key):
+                raise ValueError(
+                    f"data_keys: expected entries for {list(required)} in the dict, and found too few for {key!r}; "
+                    f"got the names {list(args[0])}"
+                )
     else:
         values = list(args)
         if keys is None or len(keys) != len(values):
