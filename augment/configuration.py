@@ -66,10 +66,30 @@ def from_yaml(text: str, classes: Classes | None = None) -> Any:
     """Build what YAML of ``to_yaml``, or written by hand, describes; needs PyYAML."""
     yaml = _yaml()
     try:
+        _refuse_twice(yaml.compose(text, yaml.SafeLoader), "", set())
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(f"text: expected YAML, got {text!r:.80} ({error})") from None
     return from_dict(data, classes)
+
+
+def _refuse_twice(node: Any, path: str, seen: set[int]) -> None:
+    """Refuse a key that a node of YAML has twice, of which reading it would take the last; ``path`` leads to it."""
+    if node is None or isinstance(node.value, str) or id(node) in seen:
+        return
+    seen.add(id(node))  # an alias is the node itself
+    if node.id == "sequence":
+        for i, part in enumerate(node.value):
+            _refuse_twice(part, f"{path}[{i}]", seen)
+        return
+    found = set()
+    for key, value in node.value:
+        name = key.value if isinstance(key.value, str) else str(key.start_mark)
+        if (key.tag, name) in found:
+            line = key.start_mark.line + 1
+            raise ValueError(f"text: {path or 'data'}: expected each key once, got {name!r} again in line {line}")
+        found.add((key.tag, name))
+        _refuse_twice(value, f"{path}.{name}" if path else name, seen)
 
 
 def _yaml() -> Any:

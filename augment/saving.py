@@ -106,12 +106,22 @@ def from_json(text: str, device: torch.device | str | None = None) -> Any:
         device: where the tensors shall be, as the images of the call; None for the CPU.
     """
     try:
-        params = json.loads(text)
+        params = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         raise ValueError(f"text: expected JSON, got {text!r:.80} ({error})") from None
     if _is_several(params):
         return [_read(items, f"params[{i}]", device) for i, items in enumerate(params)]
     return _read(params, "params", device)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Take the entries of a JSON object, of which reading it would take the last of two."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"text: expected each key once, got {name!r} again among {[key for key, _ in pairs]}")
+        found[name] = value
+    return found
 
 
 def _read(params: Any, where: str, device: torch.device | str | None) -> Any:
