@@ -174,6 +174,7 @@ def pick(rows: Tensor, new: Target, old: Target, dims: int = 1) -> Target:
             raise ValueError(
                 f"{new.key}: expected one shape and dtype, whichever op a row gets; got "
                 f"{tuple(one.shape)} {one.dtype} and {tuple(other.shape)} {other.dtype}"
+                f"{'; mixes give one form with num_classes' if new.key == 'class' else ''}"
             )
         return torch.where(open, one, other)
 

@@ -310,7 +310,12 @@ def test_same_on_batch_and_modes(case: Case) -> None:
         (K.RandomTransplantation, "class", torch.zeros(4), "mask: expected one to draw from, got keys"),
         (K.RandomMixUpV2, "mask", torch.zeros(4, 16, 24).long(), "mask: expected floating or bool, or mask_classes"),
         (lambda: K.RandomMixUpV2(mask_classes=3), "mask", torch.zeros(4, 16, 24), "mask: expected labels"),
-        (K.RandomCutMixV2, "mask", [torch.zeros(2, 16, 24)] * 4, r"mask: expected one tensor \(B, C, H, W\)"),
+        (
+            K.RandomCutMixV2,
+            "mask",
+            [torch.zeros(n, 16, 24) for n in (2, 2, 1, 2)],
+            r"mask: expected as many masks for every row, .* got \[2, 2, 1, 2\]",
+        ),
         (K.RandomCutMixV2, "bbox_xyxy", torch.zeros(4, 3, 5), r"bbox_xyxy: expected .*\(4,\); got shape \(4, 3, 5\)"),
         (K.RandomMosaic, "bbox_xywh", [torch.zeros(3, 5)] * 4, r"bbox_xywh: expected .*\(4,\); got shape \(3, 5\)"),
         (K.RandomMosaic, "bbox", torch.zeros(4, 3, 4), r"bbox: expected .*\(4, 2\); got shape \(4, 3, 4\)"),

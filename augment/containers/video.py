@@ -39,7 +39,8 @@ class VideoSequential(ImageSequential):
     Shape:
         image: (B, T, C, H, W) or (B, C, T, H, W). mask: as the image, or (B, T, H, W), or a list of (T, C, H, W) or (T,
         H, W). bbox: (B, T, N, 4, 2); bbox_xyxy, bbox_xywh: (B, T, N, 4); keypoints: (B, T, N, 2); each also as a list.
-        class: handed through; for a mix (B,), shares (B, num_classes), or of frames (B, T, ...).
+        class: handed through; for a mix (B,), shares (B, num_classes), or of frames (B, T, ...); of
+        boxes in lists (N,) or (T, N) for each clip.
 
     Example:
         >>> augment = VideoSequential(RandomCrop((6, 6)), data_format="BCTHW", data_keys=["image", "keypoints"])
