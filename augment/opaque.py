@@ -32,6 +32,7 @@ def rowwise(
     raw: bool = False,
     unit: bool = False,
     read: Callable[..., list[Any]] = lambda image, params, *config: params.tolist(),
+    dtype: Callable[..., torch.dtype] = lambda image, params, *config: image.dtype,
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
 
@@ -49,22 +50,25 @@ def rowwise(
         raw: hand the row over in its own dtype.
         unit: bring a uint8 row to [0, 1] and back; otherwise it is worked on as 0..255.
         read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
+        dtype: ``(image, params, *config)`` to the output's dtype, by default the image's. Bytes that come out as floats
+            do so as the row has them.
     """
 
     def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        return image.new_empty((*image.shape[:2], *size(image, params, *config)))
+        shape = (*image.shape[:2], *size(image, params, *config))
+        return image.new_empty(shape, dtype=dtype(image, params, *config))
 
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         output, values = output_like(image, params, *config), read(image, params, *config)
         same = unchanged(image, params, values, *config)
         for out, source, p, v, copied in zip(output, image, params, values, same, strict=True):
             if copied:
-                out.copy_(source)
+                out.copy_(source if out.dtype == source.dtype else load(source, unit))
                 continue
             work = source if raw else load(source, unit)
-            result = row(work, p, v, *config, out=out if out.dtype == work.dtype else None)
+            result = row(work, p, v, *config, out=out if raw or out.dtype == work.dtype else None)
             if result is not out:
-                out.copy_(store(result, image.dtype, unit, native=True))
+                out.copy_(store(result, out.dtype, unit, native=True))
         return output
 
     def backward_fake(
