@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..opaque import store
+from ..opaque import rounded
 
 LEVELS = 256
 
@@ -60,7 +60,7 @@ def stretch_levels(
             target.copy_(plane)
         else:
             stretched = plane.float().sub_(low).mul_((LEVELS - 1) / (high - low))
-            target.copy_(store(stretched, torch.uint8, native=True))
+            target.copy_(rounded(stretched))
     return out
 
 
