@@ -35,6 +35,7 @@ def rowwise(
     read: Callable[..., list[Any]] = lambda image, params, *config: params.tolist(),
     runs: bool = False,
     keeps_format: bool = False,
+    whole: Callable[..., tuple[Tensor, list[bool]] | None] = lambda image, params, values, *config: None,
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
 
@@ -54,6 +55,8 @@ def rowwise(
         read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
         runs: hand neighbouring rows of equal values over together, (n, C, H, W) and the params of the first.
         keeps_format: give bytes that are channels last back as such; ``row`` writes into an ``out`` that is no block.
+        whole: ``(image, params, values, *config)`` to an output, in the format of the image, in which some rows are
+            right already, and which; None where the rows have no work in common.
     """
 
     def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
@@ -63,9 +66,14 @@ def rowwise(
         return image.new_empty(shape)
 
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        output, values = output_like(image, params, *config), read(image, params, *config)
+        values = read(image, params, *config)
         same = unchanged(image, params, values, *config)
+        dense = image.is_contiguous() or (keeps_format and image.dtype == torch.uint8 and is_channels_last(image))
+        begun = whole(image, params, values, *config) if dense else None
+        output, done = (output_like(image, params, *config), [False] * len(same)) if begun is None else begun
         for start, stop in _runs(same, values if runs else None):
+            if done[start]:
+                continue
             at = slice(start, stop) if runs or same[start] else start
             source, out = image[at], output[at]
             if same[start]:
