@@ -135,7 +135,7 @@ def _solarize_bytes(image: Tensor, threshold: float, out: Tensor) -> None:
 
 def _solarize_add_bytes(image: Tensor, addition: float, out: Tensor) -> None:
     ramp = torch.arange(tone.LEVELS, device=image.device) / (tone.LEVELS - 1)
-    tone.look_up(image, _solarize_add(ramp, addition) * (tone.LEVELS - 1), out)
+    tone.look_up(image, store(_solarize_add(ramp, addition), torch.uint8, unit=True), out)
 
 
 # (C, H, W) bytes, a magnitude, and (C, H, W) where to write bytes

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .. import native
 from ..arguments import deviations, one_a_channel
 from ..base import Flags, Params
 from ..functional import colour
@@ -52,6 +53,10 @@ class RandomBrightness(Intensity):
         gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
         return input.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else input + gain
 
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factor = params["brightness_factor"].unsqueeze(1)
+        return native.linear_levels(image, torch.ones_like(factor), factor - 1)
+
 
 class RandomContrast(Intensity):
     """Multiply all channels by a factor, which leaves black as it is.
@@ -90,6 +95,10 @@ class RandomContrast(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         factor = params["contrast_factor"].view(-1, 1, 1, 1)
         return input.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else input * factor
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factor = params["contrast_factor"].unsqueeze(1)
+        return native.linear_levels(image, factor, torch.zeros_like(factor))
 
 
 class RandomGrayscale(Intensity):
