@@ -5,7 +5,7 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 """
 
 from .channels import fill_channels, take_channels
-from .colour import colour_jitter, photometric_distort
+from .colour import colour_jitter, gray_levels, hue_levels, photometric_distort, saturation_levels
 from .compression import downscale, jpeg
 from .dropout import erase, fill_grid, fill_rectangles
 from .field import displace, follow_field, smooth_field
@@ -43,6 +43,8 @@ __all__ = [
     "follow_field",
     "follow_formula",
     "gamma",
+    "gray_levels",
+    "hue_levels",
     "identity_rows",
     "jpeg",
     "linear_levels",
@@ -59,6 +61,7 @@ __all__ = [
     "resize",
     "salt_and_pepper",
     "salt_masks",
+    "saturation_levels",
     "sensor_noise",
     "separable_filter",
     "sharpen",

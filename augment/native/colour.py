@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ..functional import channels, colour
+from ..functional import channels, colour, levels
 from ..opaque import constant, load, rowwise, store
 from .rows import Out, Rows, keep_rows
 
@@ -76,3 +76,80 @@ def photometric_distort(
     neutral = (factors == constant(NEUTRAL, factors.dtype, factors.device)).all(1).view(-1, 1, 1, 1)
     jittered = torch.where(neutral, image, store(jittered, image.dtype, unit=True))
     return channels.take(jittered, source)
+
+
+# -------------------------------------------------------------------------------------------------- bytes on the CPU
+
+
+def _written(image: Tensor, out: Out) -> Tensor:
+    return torch.empty_like(image) if out is None else out
+
+
+def _gray_row(image: Tensor, gate: Tensor, _: float, weights: list[float], out: Out = None) -> Tensor:
+    output = _written(image, out)
+    levels.gray(image, weights, output)
+    return output
+
+
+_gray = rowwise(
+    "gray_levels",
+    "float[] weights",
+    _gray_row,
+    lambda image, gate, numbers, weights: [not g for g in numbers],
+    raw=True,
+)
+
+
+def gray_levels(
+    image: Tensor,  # (B, C, H, W), uint8
+    gate: Tensor,  # (B,) bool, the rows to blend
+    weights: list[float],  # one a channel
+) -> Tensor:  # (B, C, H, W), uint8
+    """Blend the channels of bytes into one, and repeat it."""
+    return _gray(image, gate.to(torch.float32), weights)
+
+
+def _saturation_row(image: Tensor, factor: Tensor, number: float, out: Out = None) -> Tensor:
+    output = _written(image, out)
+    levels.scale_saturation(image, number, output)
+    return output
+
+
+_saturation = rowwise(
+    "saturation_levels",
+    "",
+    _saturation_row,
+    lambda image, factor, numbers: [f == 1 or image.shape[1] == 1 for f in numbers],
+    raw=True,
+)
+
+
+def saturation_levels(
+    image: Tensor,  # (B, C, H, W), uint8, C 1 or 3
+    factor: Tensor,  # (B,)
+) -> Tensor:  # (B, C, H, W), uint8
+    """Multiply the saturation of bytes."""
+    return _saturation(image, factor.detach())
+
+
+def _hue_row(image: Tensor, turns: Tensor, number: float, out: Out = None) -> Tensor:
+    output = _written(image, out)
+    levels.rotate_hue(image, number, output)
+    return output
+
+
+_hue = rowwise(
+    "hue_levels",
+    "",
+    _hue_row,
+    lambda image, turns, numbers: [turn == 0 or image.shape[1] == 1 for turn in numbers],
+    raw=True,
+)
+
+
+def hue_levels(
+    image: Tensor,  # (B, C, H, W), uint8, C 1 or 3
+    turns: Tensor,  # (B,)
+) -> Tensor:  # (B, C, H, W), uint8
+    """Turn the hue of bytes."""
+    return _hue(image, turns.detach())
