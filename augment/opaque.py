@@ -35,6 +35,7 @@ def rowwise(
     read: Callable[..., list[Any]] = lambda image, params, *config: params.tolist(),
     runs: bool = False,
     keeps_format: bool = False,
+    on_bytes: Callable[..., object] | None = None,
     whole: Callable[..., tuple[Tensor, list[bool]] | None] = lambda image, params, values, *config: None,
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
@@ -55,6 +56,7 @@ def rowwise(
         read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
         runs: hand neighbouring rows of equal values over together, (n, C, H, W) and the params of the first.
         keeps_format: give bytes that are channels last back as such; ``row`` writes into an ``out`` that is no block.
+        on_bytes: what to do with a uint8 row instead: ``(image, params[i], values[i], *config, out=out)`` writes into it.
         whole: ``(image, params, values, *config)`` to an output, in the format of the image, in which some rows are
             right already, and which; None where the rows have no work in common.
     """
@@ -78,6 +80,9 @@ def rowwise(
             source, out = image[at], output[at]
             if same[start]:
                 out.copy_(source)
+                continue
+            if on_bytes is not None and image.dtype == torch.uint8:
+                on_bytes(source, params[start], values[start], *config, out=out)
                 continue
             work = source if raw else load(source, unit)
             into = out if out.dtype == work.dtype else None
