@@ -164,20 +164,15 @@ def run_flat(steps: list[tuple[int, Step]], padded: Tensor, out: Tensor) -> None
     out.copy_(found.as_strided(out.shape, (plane, line, 1)))
 
 
-def seen(image: Tensor, column: int, n: int) -> Tensor:
-    """Give n columns from one on."""
-    return image if image.shape[-1] == n else image.narrow(-1, column, n)
-
-
 def run(steps: list[tuple[int, Step]], inputs: list[Tensor], out: Tensor | None = None) -> Tensor:
     """Make the comparisons, the last of them into ``out``."""
-    images: dict[int, Tensor] = dict(enumerate(inputs))
-    width, result = inputs[0].shape[-1], inputs[0]
-    for number, step in steps:
-        n = width - step.lost
-        parts = [seen(images[image], column, n) for image, column in step.parts]
-        result = step.compare(*parts, out=out if number == steps[-1][0] else None)
-        images[number] = result
-        for image in step.dead:
+    images, lost = dict(enumerate(inputs)), dict.fromkeys(range(len(inputs)), 0)
+    width, result, last = inputs[0].shape[-1], inputs[0], steps[-1][0]
+    for number, (compare, parts, less, dead) in steps:
+        n = width - less
+        seen = [images[i] if lost[i] == less else images[i].narrow(-1, column, n) for i, column in parts]
+        result = compare(*seen, out=out if number == last else None)
+        images[number], lost[number] = result, less
+        for image in dead:
             del images[image]
     return result
