@@ -23,7 +23,11 @@ def _is_neutral(image: Tensor, params: Tensor, numbers: Rows, kind: str) -> list
     return [row[:4] == NEUTRAL for row in numbers]
 
 
-_jitter = rowwise("colour_jitter", "str kind", _jitter_row, _is_neutral, unit=True)
+def _jitter_bytes(image: Tensor, params: Tensor, numbers: list[float], kind: str, out: Tensor) -> None:
+    out.copy_(levels.jitter(image, numbers[:4], [round(step) for step in numbers[4:]], kind))
+
+
+_jitter = rowwise("colour_jitter", "str kind", _jitter_row, _is_neutral, unit=True, on_bytes=_jitter_bytes)
 
 
 def colour_jitter(
@@ -56,7 +60,14 @@ def _is_undistorted(image: Tensor, params: Tensor, numbers: Rows) -> list[bool]:
     return [row[:4] == NEUTRAL and row[5:] == sorted(row[5:]) for row in numbers]
 
 
-_distort = rowwise("photometric_distort", "", _distort_row, _is_undistorted, unit=True)
+def _distort_bytes(image: Tensor, params: Tensor, numbers: list[float], out: Tensor) -> None:
+    order = colour.CONTRAST_BEFORE if numbers[4] else colour.CONTRAST_AFTER
+    distorted = levels.jitter(image, numbers[:4], order, "jitter")
+    for plane, c in zip(out, numbers[5:], strict=True):
+        plane.copy_(distorted[round(c)])
+
+
+_distort = rowwise("photometric_distort", "", _distort_row, _is_undistorted, unit=True, on_bytes=_distort_bytes)
 
 
 def photometric_distort(
