@@ -33,10 +33,12 @@ class Intensity(Augmentation, kind=True):
 
     Attributes:
         channels: the numbers of channels that the op takes; empty for any.
+        bytewise: whether bytes on the CPU go through ``transform_bytes``.
         pointwise: whether a value comes out by itself and its channel alone, so that a table can do it for bytes.
     """
 
     channels: ClassVar[Sequence[int]] = ()
+    bytewise: ClassVar[bool] = False
     pointwise: ClassVar[bool] = False
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
@@ -55,8 +57,8 @@ class Intensity(Augmentation, kind=True):
         params = self.neutralise(params, gate)
         if self.own_dtype:
             return self.apply_transform(image, params, flags)
-        if self.pointwise and self.own and image.dtype == torch.uint8 and image.is_cpu:
-            return native.look_up(image, self.tables(image, params, flags, gate))
+        if (self.pointwise or self.bytewise) and self.own and image.dtype == torch.uint8 and image.is_cpu:
+            return self.transform_bytes(image, params, flags, gate)
         if self.own and "apply_planes" in self.overrides:
             return self.transform_planes(image, params, flags, gate)
         work = self.guarded(load(image, unit=True), image)
@@ -73,6 +75,10 @@ class Intensity(Augmentation, kind=True):
             return self.stored_planes(list(output.unbind(1)), image, gate)
         output = store(output, dtype, unit=True)
         return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        """Compute the image of a call from bytes, gate included; by default by tables."""
+        return native.look_up(image, self.tables(image, params, flags, gate))
 
     def transform_planes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Compute the image of a call plane by plane, gate and rounding included.

@@ -327,12 +327,15 @@ def separable(
     """
     whole = (y.into, x.into) == (slice(0, y.length), slice(0, x.length))
     level = per_channel(fill, image) if any(fill) and not padding else None
-    image = image[:, y.part, x.part].clone()
+    image = image[:, y.part, x.part]
     image = image if level is None else image - level
     if any(x.missing + y.missing):
         image = F.pad(image, [*x.missing, *y.missing])
+    image = odd_lines(image.shape, image).copy_(image) if image.shape[2] % LINE == 0 else image.clone()
     for taps, into in ((x, None), (y, out if whole else None)):
         image = image.transpose(1, 2).contiguous()
+        if taps is x and image.shape[2] % LINE == 0 and not image.requires_grad:
+            into = odd_lines((len(image), len(x.before), image.shape[2]), image)
         image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
     if whole:
         return image if level is None else torch.add(image, level, out=out)
@@ -405,6 +408,14 @@ def resize_window(
     size, corners = list(out.shape[1:]), window.corners
     torch.ops.aten.upsample_bilinear2d.out(part, size, corners, None, None, out=target[None])
     return out.copy_(target.flip(window.flips)) if window.flips else out
+
+
+LINE = 64  # pixels; lines of a multiple of it share places of the cache
+
+
+def odd_lines(shape: Sequence[int], like: Tensor) -> Tensor:  # (C, H, W)
+    """Give memory for an image to be turned: lines a power of two apart would meet in one place of the cache."""
+    return like.new_empty((*shape[:2], shape[2] + 1))[..., : shape[2]]
 
 
 def shifted(
@@ -483,12 +494,23 @@ def zoom_blur_row(
     steps: int,
     out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (C, H, W)
-    """Average over zooms about the centre of an image, evenly spaced from none to the largest."""
+    """Average over zooms about the centre of an image, evenly spaced from none to the largest.
+
+    Blends go along y, then along x on the turned image; the zooms are added up as they are turned.
+    """
     share = torch.arange(1, steps, device=image.device, dtype=image.dtype) / (steps - 1)
     inverse = 1 / (1 + (factor - 1) * share)
     height, width = image.shape[-2:]
     x, y = (axis_taps(inverse, (1 - inverse) * ((n - 1) / 2), n, n, PADDINGS["border"]) for n in (width, height))
-    total = torch.mul(image, 1 / steps, out=out)
+    total = torch.zeros((len(image), width, height), dtype=image.dtype, device=image.device)
     for at_x, at_y in zip(x, y, strict=True):
-        total = total.add_(separable(image, at_x, at_y, PADDINGS["border"], ()), alpha=1 / steps)
-    return total
+        lines = image[:, at_y.part, at_x.part]
+        zoomed = blend(lines, at_y, odd_lines((len(image), height, lines.shape[2]), image))
+        total = total.add_(blend(zoomed.transpose(1, 2).contiguous(), at_x))
+    return torch.add(image, total.transpose(1, 2), out=out).mul_(1 / steps)
+
+
+def blend(image: Tensor, taps: Taps, out: Tensor | None = None) -> Tensor:
+    """Blend neighbouring lines (C, H, W) of an image, in ``out`` where there is no gradient."""
+    into = None if image.requires_grad or taps.share.requires_grad else out
+    return torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)

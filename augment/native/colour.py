@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ..functional import channels, colour
+from ..functional import channels, colour, levels
 from ..opaque import constant, load, rowwise, store
 from .rows import Out, Rows, keep_rows, widened
 
@@ -36,7 +36,27 @@ def _is_neutral(image: Tensor, params: Tensor, numbers: Rows, *_: object) -> lis
     return [row[:4] == NEUTRAL and row[-len(plain) :] == plain for row in numbers]
 
 
-_jitter = rowwise("colour_jitter", "str kind, bool wide", _jitter_row, _is_neutral, unit=True, dtype=widened)
+def _jitter_bytes(image: Tensor, params: Tensor, numbers: list[float], kind: str, wide: bool, out: Tensor) -> None:
+    after = numbers[-2 * len(image) :]
+    work = levels.jitter(image, numbers[:4], [round(step) for step in numbers[4 : -len(after)]], kind)
+    if not wide:
+        out.copy_(work.round_().short())
+        return
+    for plane, target, scale, shift in zip(work, out, after[: len(out)], after[len(out) :], strict=True):
+        torch.mul(plane, scale / 255, out=target)
+        if shift:
+            target.add_(shift)
+
+
+_jitter = rowwise(
+    "colour_jitter",
+    "str kind, bool wide",
+    _jitter_row,
+    _is_neutral,
+    unit=True,
+    dtype=widened,
+    on_bytes=_jitter_bytes,
+)
 
 
 def colour_jitter(
@@ -79,7 +99,23 @@ def _is_undistorted(image: Tensor, params: Tensor, numbers: Rows, wide: bool) ->
     return [row[:4] == NEUTRAL and row[5:] == sorted(row[5:]) for row in numbers]
 
 
-_distort = rowwise("photometric_distort", "bool wide", _distort_row, _is_undistorted, unit=True, dtype=widened)
+def _distort_bytes(image: Tensor, params: Tensor, numbers: list[float], wide: bool, out: Tensor) -> None:
+    order = colour.CONTRAST_BEFORE if numbers[4] else colour.CONTRAST_AFTER
+    distorted = levels.jitter(image, numbers[:4], order, "jitter")
+    distorted = distorted.div_(255) if wide else distorted.round_().short()
+    for plane, c in zip(out, numbers[5:], strict=True):
+        plane.copy_(distorted[round(c)])
+
+
+_distort = rowwise(
+    "photometric_distort",
+    "bool wide",
+    _distort_row,
+    _is_undistorted,
+    unit=True,
+    dtype=widened,
+    on_bytes=_distort_bytes,
+)
 
 
 def photometric_distort(
@@ -101,3 +137,80 @@ def photometric_distort(
     neutral = (factors == constant(NEUTRAL, factors.dtype, factors.device)).all(1).view(-1, 1, 1, 1)
     jittered = torch.where(neutral, image, store(jittered, image.dtype, unit=True))
     return channels.take(jittered, source)
+
+
+# -------------------------------------------------------------------------------------------------- bytes on the CPU
+
+
+def _written(image: Tensor, out: Out) -> Tensor:
+    return torch.empty_like(image) if out is None else out
+
+
+def _gray_row(image: Tensor, gate: Tensor, _: float, weights: list[float], out: Out = None) -> Tensor:
+    output = _written(image, out)
+    levels.gray(image, weights, output)
+    return output
+
+
+_gray = rowwise(
+    "gray_levels",
+    "float[] weights",
+    _gray_row,
+    lambda image, gate, numbers, weights: [not g for g in numbers],
+    raw=True,
+)
+
+
+def gray_levels(
+    image: Tensor,  # (B, C, H, W), uint8
+    gate: Tensor,  # (B,) bool, the rows to blend
+    weights: list[float],  # one a channel
+) -> Tensor:  # (B, C, H, W), uint8
+    """Blend the channels of bytes into one, and repeat it."""
+    return _gray(image, gate.to(torch.float32), weights)
+
+
+def _saturation_row(image: Tensor, factor: Tensor, number: float, out: Out = None) -> Tensor:
+    output = _written(image, out)
+    levels.scale_saturation(image, number, output)
+    return output
+
+
+_saturation = rowwise(
+    "saturation_levels",
+    "",
+    _saturation_row,
+    lambda image, factor, numbers: [f == 1 or image.shape[1] == 1 for f in numbers],
+    raw=True,
+)
+
+
+def saturation_levels(
+    image: Tensor,  # (B, C, H, W), uint8, C 1 or 3
+    factor: Tensor,  # (B,)
+) -> Tensor:  # (B, C, H, W), uint8
+    """Multiply the saturation of bytes."""
+    return _saturation(image, factor.detach())
+
+
+def _hue_row(image: Tensor, turns: Tensor, number: float, out: Out = None) -> Tensor:
+    output = _written(image, out)
+    levels.rotate_hue(image, number, output)
+    return output
+
+
+_hue = rowwise(
+    "hue_levels",
+    "",
+    _hue_row,
+    lambda image, turns, numbers: [turn == 0 or image.shape[1] == 1 for turn in numbers],
+    raw=True,
+)
+
+
+def hue_levels(
+    image: Tensor,  # (B, C, H, W), uint8, C 1 or 3
+    turns: Tensor,  # (B,)
+) -> Tensor:  # (B, C, H, W), uint8
+    """Turn the hue of bytes."""
+    return _hue(image, turns.detach())

@@ -188,24 +188,35 @@ def warp_homography(
 def _permute_row(
     image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border: str, fill: list[float], out: Out = None
 ) -> Tensor:
-    plan = _permutation(*m[0], *m[1], *image.shape[1:], h, w)
-    image = image.transpose(1, 2) if plan.transposed else image
+    plan = _permutation(*m[0], *m[1], *image.shape[-2:], h, w)
+    image = image.mT if plan.transposed else image
     if border != "constant" and not plan.whole:
         index_y, index_x = (
             resample.fold_index(torch.arange(n, device=image.device) * step + offset, size, border)
-            for n, (step, offset), size in zip((h, w), plan.steps, image.shape[1:], strict=True)
+            for n, (step, offset), size in zip((h, w), plan.steps, image.shape[-2:], strict=True)
         )
-        return image.index_select(1, index_y).index_select(2, index_x)
-    part = image[:, plan.source[0], plan.source[1]]
-    if plan.flips == [1] and plan.whole and out is not None:
-        # whole rows of memory are copied faster than flip turns them
-        return torch.index_select(part, 1, torch.arange(h - 1, -1, -1, device=image.device), out=out)
+        return image.index_select(-2, index_y).index_select(-1, index_x)
+    part = image[..., plan.source[0], plan.source[1]]
     part = part.flip(plan.flips) if plan.flips else part
     if plan.whole:
         return part
-    output = resample.per_channel(fill, image).expand(image.shape[0], h, w).clone()
-    output[:, plan.target[0], plan.target[1]] = part
+    level = resample.per_channel(fill, image)
+    output = level.expand(*image.shape[:-2], h, w).clone() if out is None else out.copy_(level.expand_as(out))
+    output[..., plan.target[0], plan.target[1]] = part
     return output
+
+
+def _flip_all(
+    image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any
+) -> tuple[Tensor, list[bool]] | None:
+    """Flip all rows as most of those do that are flipped, unless those are few: calls cost more than pixels."""
+    if image.shape[-2:] != (h, w):
+        return None
+    along_x, along_y = ([1.0, 0.0, 0.0], [-1.0, 0.0, w - 1.0]), ([0.0, 1.0, 0.0], [0.0, -1.0, h - 1.0])
+    flips = {(-1,): [along_x[1], along_y[0]], (-2,): [along_x[0], along_y[1]], (-2, -1): [along_x[1], along_y[1]]}
+    found = {axes: [row[:2] == lines for row in m] for axes, lines in flips.items()}
+    axes = max(found, key=lambda axes: sum(found[axes]))
+    return (image.flip(axes), found[axes]) if 4 * sum(found[axes]) >= len(m) else None
 
 
 class Permutation(NamedTuple):
@@ -239,7 +250,7 @@ def _permutation(
     overlaps = [_overlap(*step, size, n) for step, size, n in zip(steps, (height, width), (h, w), strict=True)]
     (target_y, source_y), (target_x, source_x) = overlaps
     whole = (target_y, target_x) == (slice(0, h), slice(0, w))
-    flips = [axis for axis, (step, _) in zip((1, 2), steps, strict=True) if step < 0]
+    flips = [axis for axis, (step, _) in zip((-2, -1), steps, strict=True) if step < 0]
     return Permutation(transposed, steps, (source_y, source_x), (target_y, target_x), flips, whole)
 
 
@@ -259,6 +270,9 @@ _permute = rowwise(
     _is_identity,
     _given_size,
     raw=True,
+    runs=True,
+    keeps_format=True,
+    whole=_flip_all,
 )
 
 

@@ -166,6 +166,11 @@ class RandomRGBShift(Intensity):
         shift = torch.stack([params[name] for name in self.ranges], 1).view(-1, 3, 1, 1)[:, channels]
         return (values.clamp(0, 1) + shift).clamp(0, 1)
 
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        shift = torch.stack([params[name] for name in self.ranges], 1)
+        shift = shift if gate is None else torch.where(gate.unsqueeze(1), shift, 0.0)
+        return native.linear_levels(image, torch.ones_like(shift), shift)
+
 
 class RandomPlanckianJitter(Intensity):
     """Scale red and blue as another illuminant would, and cut to [0, 1] before and after.
@@ -223,6 +228,11 @@ class RandomPlanckianJitter(Intensity):
     def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         ratios = self.pl.to(values.device)[params["idx"].long()].view(-1, 3, 1, 1)[:, channels].to(values.dtype)
         return (values.clamp(0, 1) * ratios).clamp(0, 1)
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        ratios = self.pl.to(image.device)[params["idx"].long()].float()
+        ratios = ratios if gate is None else torch.where(gate.unsqueeze(1), ratios, 1.0)
+        return native.linear_levels(image, ratios, torch.zeros_like(ratios))
 
 
 def check_channels(op: Intensity, shape: Sequence[int], flags: Flags, *names: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .. import native
 from ..arguments import deviations
 from ..base import Flags, Params
 from ..functional import colour
@@ -53,6 +54,10 @@ class RandomBrightness(Intensity):
         gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
         return values.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else values + gain
 
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factor = params["brightness_factor"].unsqueeze(1)
+        return native.linear_levels(image, torch.ones_like(factor), factor - 1)
+
 
 class RandomContrast(Intensity):
     """Multiply all channels by a factor, which leaves black as it is.
@@ -92,6 +97,10 @@ class RandomContrast(Intensity):
         factor = params["contrast_factor"].view(-1, 1, 1, 1)
         return values.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else values * factor
 
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factor = params["contrast_factor"].unsqueeze(1)
+        return native.linear_levels(image, factor, torch.zeros_like(factor))
+
 
 class RandomGrayscale(Intensity):
     """Blend the channels into one and repeat it.
@@ -109,6 +118,8 @@ class RandomGrayscale(Intensity):
         ValueError: if there is not one weight a channel.
     """
 
+    bytewise = True
+
     def __init__(
         self,
         rgb_weights: Any = None,
@@ -120,11 +131,20 @@ class RandomGrayscale(Intensity):
         self.accept(rgb_weights=rgb_weights)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        weights = flags["rgb_weights"]
-        if weights is not None and len(weights) != len(planes):
-            raise ValueError(f"RandomGrayscale: rgb_weights: expected {len(planes)}, one a channel, got {len(weights)}")
-        gray = colour.luma(planes) if weights is None else colour.gray(planes, weights)
-        return [gray] * len(planes)
+        return [colour.gray(planes, self.weights(len(planes), flags))] * len(planes)
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        gate = self.gate(params) if gate is None else gate
+        return native.gray_levels(image, gate, self.weights(image.shape[1], flags))
+
+    def weights(self, channels: int, flags: Flags) -> list[float]:
+        """Give the weight of each channel."""
+        given = flags["rgb_weights"]
+        if given is None:
+            return colour.luma_weights(channels)
+        if len(given) != channels:
+            raise ValueError(f"RandomGrayscale: rgb_weights: expected {channels}, one a channel, got {len(given)}")
+        return list(given)
 
 
 class RandomSaturation(Intensity):
@@ -143,6 +163,7 @@ class RandomSaturation(Intensity):
         saturation_factor: (B,).
     """
 
+    bytewise = True
     channels = (1, 3)
     neutral = {"saturation_factor": 1.0}
 
@@ -159,6 +180,9 @@ class RandomSaturation(Intensity):
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = (1.0, 1.0, params["saturation_factor"].view(-1, 1, 1), 0.0)
         return colour.jitter(planes, factors, (colour.SATURATION,), kind="jiggle")
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        return native.saturation_levels(image, params["saturation_factor"])
 
 
 class RandomHue(Intensity):
@@ -177,6 +201,7 @@ class RandomHue(Intensity):
         hue_factor: (B,), in turns.
     """
 
+    bytewise = True
     channels = (1, 3)
     neutral = {"hue_factor": 0.0}
 
@@ -193,6 +218,9 @@ class RandomHue(Intensity):
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = (1.0, 1.0, 1.0, params["hue_factor"].view(-1, 1, 1))
         return colour.jitter(planes, factors, (colour.HUE,))
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        return native.hue_levels(image, params["hue_factor"])
 
 
 class Normalize(Intensity):
