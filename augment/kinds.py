@@ -33,10 +33,12 @@ class Intensity(Augmentation, kind=True):
 
     Attributes:
         channels: the numbers of channels that the op takes; empty for any.
+        bytewise: whether bytes on the CPU go through ``transform_bytes``.
         pointwise: whether a value comes out by itself and its channel alone, so that a table can do it for bytes.
     """
 
     channels: ClassVar[Sequence[int]] = ()
+    bytewise: ClassVar[bool] = False
     pointwise: ClassVar[bool] = False
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
@@ -55,8 +57,8 @@ class Intensity(Augmentation, kind=True):
         params = self.neutralise(params, gate)
         if self.own_dtype:
             return self.apply_transform(image, params, flags)
-        if self.pointwise and self.own and image.dtype == torch.uint8 and image.is_cpu:
-            return native.look_up(image, self.tables(image, params, flags, gate))
+        if (self.pointwise or self.bytewise) and self.own and image.dtype == torch.uint8 and image.is_cpu:
+            return self.transform_bytes(image, params, flags, gate)
         if self.own and "apply_planes" in self.overrides:
             return self.transform_planes(image, params, flags, gate)
         work = self.guarded(load(image, unit=True), image)
@@ -73,6 +75,10 @@ class Intensity(Augmentation, kind=True):
             return self.stored_planes(list(output.unbind(1)), image, gate)
         output = store(output, dtype, unit=True)
         return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        """Compute the image of a call from bytes, gate included; by default by tables."""
+        return native.look_up(image, self.tables(image, params, flags, gate))
 
     def transform_planes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Compute the image of a call plane by plane, gate and rounding included.
@@ -98,7 +104,28 @@ class Intensity(Augmentation, kind=True):
         """Compute the image from its channels (B, H, W), floating; an op may say this in place of the whole image."""
         raise NotImplementedError(f"{type(self).__name__}: neither apply_transform nor apply_planes is written")
 
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        """Compute some channels (B, c, H, W) of the image, floating, of which ``channels`` says which they are.
+
+        An op whose values come out by themselves and their channel alone may say this in place of the whole image.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: apply_values is not written")
+
+    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
+        """Give what an op multiplies the channels by, and what it adds then, where it does nothing else."""
+        raise NotImplementedError(f"{type(self).__name__}: linear is not written")
+
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
+        """Compute the image (B, C, H, W) from bytes or floats, as floats in [0, 1] that are not rounded; gate included.
+
+        An op that computes whole rows may say this, beside ``apply_transform``, to be in a run of ops. Then it
+        multiplies and adds what ``after`` has, (B, C) each.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: apply_wide is not written")
+
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        if "apply_values" in self.overrides:
+            return self.apply_values(input, params, flags, slice(None))
         return torch.stack(tuple(self.apply_planes(input.unbind(1), params, flags)), 1)
 
     def tables(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
@@ -128,9 +155,15 @@ class Geometric(Augmentation, kind=True):
     Attributes:
         looks_at_boxes: whether a container's call shows its boxes to ``settle``.
         keeps_by_center: whether a box is lost when its centre is cut away, though a part of it may be left.
+        bends: whether straight lines may become curves.
+        whole_pixels: whether it takes whole pixels, so that nothing is interpolated.
+        looks_beyond: whether what lies beyond the image may come into the output.
     """
 
     looks_at_boxes: ClassVar[bool] = False
+    bends: ClassVar[bool] = False
+    whole_pixels: ClassVar[bool] = False
+    looks_beyond: bool = True
     keeps_by_center: ClassVar[bool] = False
 
     def settle(self, params: Params, boxes: Tensor | None) -> Params:

@@ -1,6 +1,7 @@
 """Opaque ops: the compiler sees one node with a shape rule, and the native kernels inside run as they do eager."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -32,6 +33,11 @@ def rowwise(
     raw: bool = False,
     unit: bool = False,
     read: Callable[..., list[Any]] = lambda image, params, *config: params.tolist(),
+    runs: bool = False,
+    keeps_format: bool = False,
+    on_bytes: Callable[..., object] | None = None,
+    whole: Callable[..., tuple[Tensor, list[bool]] | None] = lambda image, params, values, *config: None,
+    dtype: Callable[..., torch.dtype] = lambda image, params, *config: image.dtype,
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
 
@@ -49,22 +55,45 @@ def rowwise(
         raw: hand the row over in its own dtype.
         unit: bring a uint8 row to [0, 1] and back; otherwise it is worked on as 0..255.
         read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
+        runs: hand neighbouring rows of equal values over together, (n, C, H, W) and the params of the first.
+        keeps_format: give bytes that are channels last back as such; ``row`` writes into an ``out`` that is no block.
+        on_bytes: what to do with a uint8 row instead: ``(image, params[i], values[i], *config, out=out)``.
+        whole: ``(image, params, values, *config)`` to an output, in the format of the image, in which some rows are
+            right already, and which; None where the rows have no work in common.
+        dtype: ``(image, params, *config)`` to the output's dtype, by default the image's. Bytes that come out as floats
+            do so as the row has them.
     """
 
     def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        return image.new_empty((*image.shape[:2], *size(image, params, *config)))
+        shape = (*image.shape[:2], *size(image, params, *config))
+        kind = dtype(image, params, *config)
+        if keeps_format and image.dtype == torch.uint8 and is_channels_last(image):
+            return torch.empty(shape, dtype=kind, device=image.device, memory_format=torch.channels_last)
+        return image.new_empty(shape, dtype=kind)
 
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        output, values = output_like(image, params, *config), read(image, params, *config)
+        values = read(image, params, *config)
         same = unchanged(image, params, values, *config)
-        for out, source, p, v, copied in zip(output, image, params, values, same, strict=True):
-            if copied:
-                out.copy_(source)
+        dense = image.is_contiguous() or (keeps_format and image.dtype == torch.uint8 and is_channels_last(image))
+        begun = whole(image, params, values, *config) if dense else None
+        output, done = (output_like(image, params, *config), [False] * len(same)) if begun is None else begun
+        for start, stop in _runs(same, values if runs else None):
+            if done[start]:
+                continue
+            at = slice(start, stop) if runs or same[start] else start
+            source, out = image[at], output[at]
+            if same[start]:
+                out.copy_(source if out.dtype == source.dtype else load(source, unit))
+                continue
+            if on_bytes is not None and image.dtype == torch.uint8:
+                on_bytes(source, params[start], values[start], *config, out=out)
                 continue
             work = source if raw else load(source, unit)
-            result = row(work, p, v, *config, out=out if out.dtype == work.dtype else None)
+            into = out if raw or out.dtype == work.dtype else None
+            result = row(work, params[start], values[start], *config, out=into)
             if result is not out:
-                out.copy_(store(result, image.dtype, unit, native=True))
+                floats = result.is_floating_point() and not out.is_floating_point()
+                out.copy_(rounded(result, unit) if floats else result)
         return output
 
     def backward_fake(
@@ -114,6 +143,24 @@ def rowwise(
 
     torch.library.register_autograd(f"augment::{name}", autograd, setup_context=setup_context, lib=LIBRARY)
     return op
+
+
+def _runs(same: list[bool], values: list[Any] | None) -> Iterator[tuple[int, int]]:
+    """Give the neighbouring rows that are done at once, from the first to behind the last.
+
+    They are those that do not change, and those of equal values where there are any.
+    """
+    keys = [None if copied else (i if values is None else values[i]) for i, copied in enumerate(same)]
+    start = 0
+    for _, run in itertools.groupby(keys):
+        stop = start + len(list(run))
+        yield start, stop
+        start = stop
+
+
+def is_channels_last(image: Tensor) -> bool:
+    """Say whether the channels (B, C, H, W) of a pixel lie side by side."""
+    return image.is_contiguous(memory_format=torch.channels_last) and not image.is_contiguous()
 
 
 KEPT: dict[tuple[Any, ...], Tensor] = {}
@@ -169,15 +216,14 @@ def load(image: Tensor, unit: bool = False) -> Tensor:
     return image.float().div_(255) if unit and image.dtype == torch.uint8 else image.float()
 
 
-def store(image: Tensor, dtype: torch.dtype, unit: bool = False, native: bool = False) -> Tensor:
-    """Give a computed image in its own dtype again: one rounding and one saturation for uint8.
-
-    Inside an opaque op (``native``) numbers become bytes by way of int16: one step alone is not vectorised there.
-    """
+def store(image: Tensor, dtype: torch.dtype, unit: bool = False) -> Tensor:
+    """Give a computed image in its own dtype again: one rounding and one saturation for uint8."""
     if dtype.is_floating_point or image.dtype == dtype:
         return image.to(dtype)
-    if native:
-        levels = (image * 255).round_() if unit else image.round()
-        return levels.clamp_(0, 255).short().to(dtype)
     levels = (image * 255).round() if unit else image.round()  # not in place, which a traced draw may refuse
     return levels.clamp(0, 255).to(dtype)
+
+
+def rounded(image: Tensor, unit: bool = False) -> Tensor:
+    """Give the levels of a computed image, which is written over, as int16: floats to bytes is not vectorised."""
+    return (image.mul_(255) if unit else image).round_().clamp_(0, 255).short()

@@ -25,6 +25,9 @@ NESTS: dict[str, Callable[..., nn.Module]] = {
     "augmentation": K.AugmentationSequential,
     "nested": lambda pool, *ops: K.AugmentationSequential(K.ImageSequential(pool, *ops)),
     "behind a nest": lambda pool, *ops: K.ImageSequential(K.AugmentationSequential(pool), *ops),
+    "fused": lambda pool, *ops: K.AugmentationSequential(
+        K.RandomVerticalFlip(p=0.0), pool, K.RandomVerticalFlip(p=0.0), *ops, fuse=True
+    ),
     "around a choice": lambda pool, *ops: K.ImageSequential(nn.Identity(), pool, K.OneOf(*ops)),
 }
 each = pytest.mark.parametrize("name", NESTS)

@@ -11,25 +11,25 @@ from torch import Tensor, nn
 from .. import targets as tg
 from ..base import Augmentation, Flags, Params
 from ..clips import of_clips
-from ..copies import copied, copied_params, copied_shape
+from ..copies import copied, copied_shape
 from ..kinds import Geometric, Intensity
 from ..mix import Mix
-from ..recorded import Recorded
 from ..replay import origin
 from ..sampling import Draw, Stream
 from ..targets import Target
 from ..tracing import own_forward
-from . import values
+from . import fusion, values
 from .call import Call, Step
+from .children import Node, copied_child, draw_child, invert_child, is_other
 from .merging import check_chosen, merged, merged_matrix
-from .modules import Later, apply_module, believed_size, check_images
+from .modules import Later, apply_module, believed_size, check_images, draw_run
 from .params import CHOSEN, ParamItem, as_items, drawn, given_shape
 from .selection import Selection
 
 Size = tuple[int, int]
 
 
-class Container(Recorded, nn.Sequential):
+class Container(Node):
     """Base class of the containers.
 
     Args:
@@ -41,6 +41,7 @@ class Container(Recorded, nn.Sequential):
         transformation_matrix_mode: see ``AugmentationSequential``.
         same_on_batch: share the choice of ops among the rows.
         if_unsupported_ops: see ``ImageSequential``.
+        fuse: see ``AugmentationSequential``.
         clips: whether it takes videos.
     """
 
@@ -56,6 +57,7 @@ class Container(Recorded, nn.Sequential):
         self.transformation_matrix_mode = "silent"
         self.same_on_batch = False
         self.if_unsupported_ops = "skip"
+        self.fuse = False
         self.clips = any(isinstance(child, Container) and child.clips for child in args)
         if self.clips:
             self._refuse_images(args)
@@ -174,14 +176,19 @@ class Container(Recorded, nn.Sequential):
             used.append(ParamItem(step.item.name, data))
             return targets
 
+        def run_fused(group: list[Step], targets: list[Target]) -> list[Target]:
+            targets, data = fusion.transform(draw_run(group, targets, call), targets, call)
+            used.extend(ParamItem(step.item.name, own) for step, own in zip(group, data, strict=True))
+            return targets
+
         if head is not None and self._merges(head, self._given_shape):
             runs = [lambda t, s=s: run(s, t) for s in steps]
             targets = merged(targets, runs, head[CHOSEN], self._holds(self._given_shape))
         else:
             believed = None
-            for step in steps:
-                believed = believed_size(step, targets, believed) if call.handed_in else None
-                targets = run(step, targets)
+            for group in self._runs(steps, call.options):
+                believed = believed_size(group[0], targets, believed) if call.handed_in else None
+                targets = run(group[0], targets) if len(group) == 1 else run_fused(group, targets)
         self._params = used if head is None else [ParamItem(CHOSEN, head), *used]
         return targets
 
@@ -229,12 +236,17 @@ class Container(Recorded, nn.Sequential):
         """Lead all targets back through all children; ``where`` is the path to the container."""
         head, steps = self._steps(params, where)
         self._refuse_plain()
-        backwards = [lambda t, s=s: invert_child(s, t, options) for s in steps]
         if head is not None and self._merges(head, shape := self._shape_then(params)):
+            backwards = [lambda t, s=s: invert_child(s, t, options) for s in steps]
             return merged(targets, backwards, head[CHOSEN], self._holds(shape))
-        for step in reversed(backwards):
-            targets = step(targets)
+        for run in reversed(self._runs(steps, options)):
+            one = len(run) == 1
+            targets = invert_child(run[0], targets, options) if one else fusion.invert(run, targets, options)
         return targets
+
+    def _runs(self, steps: Sequence[Step], options: Mapping[str, Flags]) -> list[list[Step]]:
+        """Give the steps that are done as one together."""
+        return fusion.runs([(step.child, step) for step in steps], options) if self.fuse else [[s] for s in steps]
 
     def _refuse_plain(self) -> None:
         """Refuse to lead back through modules that cannot, if they are not to be skipped."""
@@ -357,44 +369,3 @@ class Container(Recorded, nn.Sequential):
         if self.selection is not None and isinstance(self.selection.p, Tensor):
             self.selection.p = fn(self.selection.p)
         return self
-
-
-def is_other(child: nn.Module) -> bool:
-    """Say whether a child is a module that is no op."""
-    return not isinstance(child, (Augmentation, Container))
-
-
-def draw_child(
-    child: nn.Module,
-    shape: Sequence[int],
-    generator: torch.Generator | None,
-    device: torch.device | str | None,
-    after: Sequence[Tensor],
-    rows: Tensor | None,
-) -> Any:
-    """Draw the parameters of a child; of a module that has none, the rows that were chosen."""
-    if isinstance(child, (Augmentation, Container)):
-        return child.forward_parameters(shape, generator, device, after, rows)
-    return None if rows is None else {"batch_prob": rows.float()}
-
-
-def copied_child(child: nn.Module, data: Any, copies: int, block: int, rows: Tensor | None) -> Any:
-    """Give the parameters of a child for copies of its rows; see ``copied_params``."""
-    if isinstance(child, Container):
-        return child.copied(data, copies, block, rows)
-    if isinstance(child, Augmentation):
-        return copied_params(child, data, copies, block, rows)
-    if data is None:
-        return None if rows is None else {"batch_prob": rows.float()}
-    open = copied(data["batch_prob"], copies, block)
-    return {"batch_prob": open if rows is None else open * rows}
-
-
-def invert_child(step: Step, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
-    """Lead all targets back through one child."""
-    child, data = step.child, step.item.data
-    if isinstance(child, Container):
-        return child.invert_targets(targets, data, {**options, **child.extra_args}, step.where)
-    if isinstance(child, Mix) and not child.never_open:
-        child.inverse()
-    return tg.invert(child, targets, data, options, step.where) if isinstance(child, Geometric) else targets

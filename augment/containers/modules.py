@@ -8,11 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from .. import targets as tg
-from ..base import Params
+from ..base import Augmentation, Params
+from ..copies import copied_params
 from ..functional import mixing as mx
 from ..sampling import check
 from ..targets import Target
+from . import values
 from .call import Call, Step
+from .params import ParamItem, drawn
 
 
 @dataclass
@@ -68,6 +71,24 @@ def check_images(targets: Sequence[Target], where: str) -> None:
                 f"{where}: expected images (B, C, H, W), floating or uint8, from the modules before it; got "
                 f"{tuple(target.value.shape)} {target.value.dtype}"
             )
+
+
+def draw_run(steps: list[Step], targets: Sequence[Target], call: Call) -> list[Step]:
+    """Draw for a run of ops what comes to each, where that was left to the call."""
+    later, ready = steps[0].item.data, []
+    if not isinstance(later, Later):
+        return steps
+    check_images(targets, steps[0].where)
+    ((rows, *tail), device), frames = values.shape_of(targets), call.frames
+    for step in steps:
+        op = step.child
+        assert isinstance(op, Augmentation)
+        own = op.forward_parameters((rows // frames, *tail), later.generator, device, later.after)
+        later.after = [*later.after, *drawn(own)]
+        data = copied_params(op, own, frames) if frames > 1 else own
+        ready.append(replace(step, item=ParamItem(step.item.name, data)))
+        tail = [tail[0], *op.output_size((tail[-2], tail[-1]))]
+    return ready
 
 
 def believed_size(step: Step, targets: Sequence[Target], believed: Sequence[int] | None) -> Sequence[int] | None:

@@ -16,7 +16,8 @@ from ..kinds import Intensity
 from ..targets import Target
 from . import values
 from .call import Call, Step
-from .container import Size, draw_child, invert_child
+from .children import draw_child, invert_child
+from .container import Size
 from .image import ImageSequential
 from .modules import Later
 from .params import ParamItem, as_items, drawn, stated_shape

@@ -46,9 +46,14 @@ def gray(
     return total
 
 
+def luma_weights(channels: int) -> list[float]:
+    """Give the weights of the luma of an RGB image, or of the plain mean of any other number of channels."""
+    return list(LUMA) if channels == 3 else [1 / channels] * channels
+
+
 def luma(planes: Planes) -> Tensor:
-    """Give the luma of an RGB image, or the plain mean of any other number of channels."""
-    return gray(planes, LUMA if len(planes) == 3 else [1 / len(planes)] * len(planes))
+    """Blend channels into luma."""
+    return gray(planes, luma_weights(len(planes)))
 
 
 def scale_brightness(planes: Planes, factor: Factor, cut: Cut = cut, outs: Outs = FRESH) -> list[Tensor]:

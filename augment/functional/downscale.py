@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from .resample import PADDINGS, blend, taps
+
 DOWN = ("nearest", "bilinear", "area")
 UP = ("nearest", "bilinear")
 
@@ -19,8 +21,8 @@ def axis_weights(
     ``bilinear`` samples between the pixels next to a place, ``area`` averages over what a pixel of the target covers.
     """
     n, m = source.view(-1, 1, 1), target.view(-1, 1, 1)
-    i = torch.arange(shape[1], device=source.device)
-    j = torch.arange(shape[0], device=source.device).unsqueeze(1)
+    i = torch.arange(shape[1], device=source.device, dtype=source.dtype)
+    j = torch.arange(shape[0], device=source.device, dtype=source.dtype).unsqueeze(1)
     if mode == "nearest":
         weights = (i == ((2 * j + 1) * n).div(2 * m, rounding_mode="floor")).to(dtype)
     elif mode == "bilinear":
@@ -65,22 +67,51 @@ def downscale_row(
     out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (C, H, W)
     """Shrink an image to a size and enlarge it again."""
-    shape = image.shape[-2:]
+    height, width = image.shape[-2:]
+    matrices: dict[tuple[int, int, str], Tensor] = {}
     for dim, n in ((1, sizes[0]), (2, sizes[1])):
-        image = resized(image, dim, n, down)
-    for dim, n, into in ((2, shape[1], None), (1, shape[0], out)):
-        image = resized(image, dim, n, up, into)
-    return image
+        image = resized(image, dim, n, down, matrices)
+    image = resized(image, 2, width, up, matrices)
+    if up == "nearest":
+        return resized(image, 1, height, up, matrices, out)
+    small, where = image.shape[1], torch.arange(height, dtype=image.dtype, device=image.device)
+    places = ((2 * where + 1) * small - height) / (2 * height)
+    lines = taps(places.clamp(0, small - 1).unsqueeze(0), small, PADDINGS["border"])[0]
+    return blend(image, lines, out)
 
 
-def resized(image: Tensor, dim: int, n: int, mode: str, out: Tensor | None = None) -> Tensor:
-    """Resize an image (C, H, W) along an axis."""
+def resized(
+    image: Tensor,  # (C, H, W)
+    dim: int,
+    n: int,
+    mode: str,
+    matrices: dict[tuple[int, int, str], Tensor],  # those of other axes, by size, new size and mode
+    out: Tensor | None = None,  # where to write
+) -> Tensor:
+    """Resize an image along an axis."""
     size = image.shape[dim]
     if mode == "nearest":
         index = (2 * torch.arange(n, device=image.device) + 1).mul(size).div(2 * n, rounding_mode="floor")
         return image.index_select(dim, index) if out is None else torch.index_select(image, dim, index, out=out)
-    whole, less = (torch.tensor([k], device=image.device) for k in (size, n))
-    weights = axis_weights(whole, less, (n, size), mode, image.dtype)[0]
-    if dim == 2:
-        return torch.matmul(image, weights.mT, out=out)
-    return torch.matmul(weights, image, out=out)
+    if (size, n, mode) not in matrices:
+        whole, less = (torch.tensor([k], device=image.device, dtype=torch.int32) for k in (size, n))
+        matrices[size, n, mode] = axis_weights(whole, less, (n, size), mode, image.dtype)[0]
+    weights = matrices[size, n, mode]
+    return torch.matmul(image, weights.mT) if dim == 2 else lines_resized(image, weights)
+
+
+BLOCK = 32  # lines that are made at a time
+
+
+def lines_resized(
+    image: Tensor,  # (C, H, W)
+    weights: Tensor,  # (n, H)
+) -> Tensor:  # (C, n, W)
+    """Multiply by a matrix of which each line sees a few neighbouring lines of the image."""
+    size, n = image.shape[1], len(weights)
+    parts = []
+    for start in range(0, n, BLOCK):
+        stop = min(n, start + BLOCK)
+        first, last = max(start * size // n - 1, 0), min(-(-stop * size // n) + 1, size)
+        parts.append(weights[start:stop, first:last] @ image[:, first:last])
+    return torch.cat(parts, 1)

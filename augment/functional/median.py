@@ -147,19 +147,32 @@ def median_blur(
     strip = max(1, STRIP * h // (image.numel() * image.element_size()))
     for top in range(0, h, strip):
         n = min(strip, h - top)
-        run(steps, [padded[..., top + y : top + y + n, :] for y in range(height)], out[..., top : top + n, :])
+        if image.dtype == torch.uint8:
+            run_flat(steps, padded[..., top : top + n + height - 1, :], out[..., top : top + n, :])
+        else:
+            run(steps, [padded[..., top + y : top + y + n, :] for y in range(height)], out[..., top : top + n, :])
     return out
+
+
+def run_flat(steps: list[tuple[int, Step]], padded: Tensor, out: Tensor) -> None:
+    """Make the comparisons over the ends of lines, too: bytes of a single line are too few for a loop of their own."""
+    line, height = padded.shape[-1], padded.shape[-2] - out.shape[-2] + 1
+    flat = padded.flatten()
+    n = len(flat) - (height - 1) * line
+    found = run(steps, [flat[y * line : y * line + n] for y in range(height)])
+    plane = padded.shape[-2] * line
+    out.copy_(found.as_strided(out.shape, (plane, line, 1)))
 
 
 def run(steps: list[tuple[int, Step]], inputs: list[Tensor], out: Tensor | None = None) -> Tensor:
     """Make the comparisons, the last of them into ``out``."""
-    images: dict[int, Tensor] = dict(enumerate(inputs))
-    width, result = inputs[0].shape[-1], inputs[0]
-    for number, step in steps:
-        n = width - step.lost
-        parts = [images[image].narrow(-1, column, n) for image, column in step.parts]
-        result = step.compare(*parts, out=out if number == steps[-1][0] else None)
-        images[number] = result
-        for image in step.dead:
+    images, lost = dict(enumerate(inputs)), dict.fromkeys(range(len(inputs)), 0)
+    width, result, last = inputs[0].shape[-1], inputs[0], steps[-1][0]
+    for number, (compare, parts, less, dead) in steps:
+        n = width - less
+        seen = [images[i] if lost[i] == less else images[i].narrow(-1, column, n) for i, column in parts]
+        result = compare(*seen, out=out if number == last else None)
+        images[number], lost[number] = result, less
+        for image in dead:
             del images[image]
     return result

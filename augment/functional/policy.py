@@ -116,17 +116,6 @@ def _contrast_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
     _write(work.mul_(1 + magnitude).add_(offset), out)
 
 
-def _sharpness_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
-    """Do what ``filters.sharpen`` does, with sums that int16 holds."""
-    out.copy_(image)
-    if min(image.shape[-2:]) < 3:
-        return
-    work = image.short()
-    inner = work[:, 1:-1, 1:-1]
-    around = filters.window_sum(filters.window_sum(work, 3, -2), 3, -1).add_(inner * 4)
-    _write(load(inner).mul_(1 + magnitude).add_(load(around).mul_(-magnitude / 13)), out[:, 1:-1, 1:-1])
-
-
 def _solarize_bytes(image: Tensor, threshold: float, out: Tensor) -> None:
     """Invert the levels from the threshold on."""
     first = math.ceil(torch.tensor(threshold * (tone.LEVELS - 1), dtype=torch.float32).item())
@@ -135,7 +124,7 @@ def _solarize_bytes(image: Tensor, threshold: float, out: Tensor) -> None:
 
 def _solarize_add_bytes(image: Tensor, addition: float, out: Tensor) -> None:
     ramp = torch.arange(tone.LEVELS, device=image.device) / (tone.LEVELS - 1)
-    tone.look_up(image, _solarize_add(ramp, addition) * (tone.LEVELS - 1), out)
+    tone.look_up(image, store(_solarize_add(ramp, addition), torch.uint8, unit=True), out)
 
 
 # (C, H, W) bytes, a magnitude, and (C, H, W) where to write bytes
@@ -143,7 +132,7 @@ BYTES: dict[str, Callable[[Tensor, Any, Tensor], Any]] = {
     "brightness": _brightness_bytes,
     "color": _color_bytes,
     "contrast": _contrast_bytes,
-    "sharpness": _sharpness_bytes,
+    "sharpness": lambda image, magnitude, out: filters.sharpen_levels(image, 1 + magnitude, out),
     "posterize": lambda image, bits, out: torch.bitwise_and(image, tone.LEVELS - 2 ** (8 - round(bits)), out=out),
     "solarize": _solarize_bytes,
     "solarize_add": _solarize_add_bytes,

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..opaque import store
+from ..opaque import rounded
 
 LEVELS = 256
 
@@ -60,7 +60,7 @@ def stretch_levels(
             target.copy_(plane)
         else:
             stretched = plane.float().sub_(low).mul_((LEVELS - 1) / (high - low))
-            target.copy_(store(stretched, torch.uint8, native=True))
+            target.copy_(rounded(stretched))
     return out
 
 
@@ -96,28 +96,56 @@ def gamma_row(
     return output.clamp_(max=1) if gain > 1 else output
 
 
-def gamma_levels(
-    image: Tensor,  # (C, H, W), uint8
-    exponent: float,
-    gain: float,
-    out: Tensor,  # where to write
-) -> Tensor:
-    """Do the same to bytes, by a table."""
-    ramp = torch.arange(LEVELS, device=image.device, dtype=torch.float32) / (LEVELS - 1)
-    return look_up(image, gamma_row(ramp, exponent, gain, None) * (LEVELS - 1), out)
+def gamma_tables(
+    exponent: Tensor,  # (B,), float32
+    gain: Tensor,  # (B,)
+) -> Tensor:  # (B, 256), uint8
+    """Do the same to every byte."""
+    ramp = torch.arange(LEVELS, device=exponent.device, dtype=torch.float32) / (LEVELS - 1)
+    exponent, gain = exponent.unsqueeze(1), gain.unsqueeze(1)
+    power = torch.where(exponent == 0, 1.0, (exponent * ramp.log2()).exp2())
+    return (power * gain * (LEVELS - 1)).round_().clamp_(0, LEVELS - 1).to(torch.uint8)
+
+
+PAIRED = 2**17  # bytes of an image from which on a table for two of them pays
 
 
 def look_up(
     image: Tensor,  # uint8
-    table: Tensor,  # (256,), floating, cut to 0..255
+    table: Tensor,  # (256,), uint8
     out: Tensor,  # uint8, contiguous, where to write
-    places: Tensor | None = None,  # int32, as many as pixels: memory to work in
 ) -> Tensor:
-    """Give every byte its entry, rounded."""
-    table = table.round().clamp(0, LEVELS - 1).to(torch.uint8)
-    places = image.int() if places is None else places.view(image.shape).copy_(image)
-    torch.index_select(table, 0, places.flatten(), out=out.view(-1))
+    """Give every byte its entry; in a large image two bytes at once."""
+    if image.numel() < PAIRED or image.numel() % 2 or not image.is_contiguous():
+        return torch.index_select(table, 0, image.int().flatten(), out=out.view(-1)).view(out.shape)
+    entries = table.short()
+    pairs = (entries.bitwise_left_shift(8).roll(LEVELS // 2).unsqueeze(1) + entries).flatten()
+    places = image.view(-1).view(torch.int16).int().add_(2**15)
+    torch.index_select(pairs, 0, places, out=out.view(-1).view(torch.int16))
     return out
+
+
+def linear_levels(
+    image: Tensor,  # any shape, uint8
+    scale: float,  # not negative
+    shift: float,  # in levels
+    out: Tensor,  # where to write
+) -> None:
+    """Multiply bytes and add to them: one rounding, and one saturation where there can be need of it."""
+    if scale == 1:
+        by = max(min(round(shift), LEVELS), -LEVELS)
+        if by > 0:
+            torch.clamp(image, max=max(LEVELS - 1 - by, 0), out=out).add_(min(by, LEVELS - 1))
+        else:
+            torch.clamp(image, min=min(-by, LEVELS - 1), out=out).sub_(min(-by, LEVELS - 1))
+        return
+    work = image.float().mul_(scale)
+    work = work.add_(shift) if shift else work
+    low, high = shift, shift + scale * (LEVELS - 1)
+    if low < -(2**14) or high > 2**14:
+        work.clamp_(0, LEVELS - 1)
+    levels = work.round_().short()
+    out.copy_(levels.clamp_(0, LEVELS - 1) if low < 0 or high > LEVELS - 1 else levels)
 
 
 def invert_from(

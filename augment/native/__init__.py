@@ -5,7 +5,7 @@ batch inside the graph, where the compiler fuses them, and a select puts back th
 """
 
 from .channels import fill_channels, take_channels
-from .colour import colour_jitter, photometric_distort
+from .colour import colour_jitter, gray_levels, hue_levels, photometric_distort, saturation_levels
 from .compression import downscale, jpeg
 from .dropout import erase, fill_grid, fill_rectangles
 from .field import displace, follow_field, smooth_field
@@ -18,7 +18,7 @@ from .plasma import plasma
 from .policy import apply_policy, mix_policies
 from .quantile import dirichlet
 from .resize import resize
-from .tone import equalize, equalize_tiles, gamma, look_up, posterize, stretch
+from .tone import equalize, equalize_tiles, gamma, linear_levels, look_up, look_up_floats, posterize, stretch
 from .weather import rain
 
 __all__ = [
@@ -43,9 +43,13 @@ __all__ = [
     "follow_field",
     "follow_formula",
     "gamma",
+    "gray_levels",
+    "hue_levels",
     "identity_rows",
     "jpeg",
+    "linear_levels",
     "look_up",
+    "look_up_floats",
     "median_blur",
     "mix_policies",
     "permute",
@@ -58,6 +62,7 @@ __all__ = [
     "resize",
     "salt_and_pepper",
     "salt_masks",
+    "saturation_levels",
     "sensor_noise",
     "separable_filter",
     "sharpen",

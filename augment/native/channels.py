@@ -32,8 +32,13 @@ def _fill_row(image: Tensor, lost: Tensor, numbers: list[float], value: float, o
     if out is None:
         kept = [torch.full_like(p, value) if gone else p for p, gone in zip(image, numbers, strict=True)]
         return torch.stack(kept)
+    if not out.is_contiguous():  # whole pixels are copied faster than channels of them
+        out.copy_(image)
     for plane, source, gone in zip(out, image, numbers, strict=True):
-        plane.fill_(value) if gone else plane.copy_(source)
+        if gone:
+            plane.fill_(value)
+        elif out.is_contiguous():
+            plane.copy_(source)
     return out
 
 
@@ -41,7 +46,7 @@ def _loses_nothing(image: Tensor, lost: Tensor, numbers: Rows, value: float) -> 
     return [not any(row) for row in numbers]
 
 
-_fill = rowwise("fill_channels", "float value", _fill_row, _loses_nothing, raw=True)
+_fill = rowwise("fill_channels", "float value", _fill_row, _loses_nothing, raw=True, keeps_format=True)
 
 
 def fill_channels(

@@ -16,7 +16,14 @@ def _jpeg_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = No
     return torch.mul(codec.jpeg(image * 255, tables), 1 / 255, out=out)
 
 
-_jpeg = rowwise("jpeg", "", _jpeg_row, lambda image, params, numbers: [not row[0] for row in numbers], unit=True)
+_jpeg = rowwise(
+    "jpeg",
+    "",
+    _jpeg_row,
+    lambda image, params, numbers: [not row[0] for row in numbers],
+    unit=True,
+    on_bytes=lambda image, params, _, out: out.copy_(codec.jpeg_levels(image, params[1:].view(2, 8, 8))),
+)
 
 
 def jpeg(

@@ -29,7 +29,7 @@ def _is_empty(image: Tensor, params: Tensor, rectangles: list[Rectangles], *_: A
     return [not any(width > 0 and height > 0 for _, _, width, height in row) for row in rectangles]
 
 
-_fill = rowwise("fill_rectangles", "float[] fill", _fill_row, _is_empty, raw=True)
+_fill = rowwise("fill_rectangles", "float[] fill", _fill_row, _is_empty, raw=True, keeps_format=True)
 
 
 def fill_rectangles(
@@ -59,6 +59,7 @@ _erase = rowwise(
     _erase_row,
     lambda image, windows, numbers: [x1 <= x0 or y1 <= y0 for x0, y0, x1, y1, _ in numbers],
     raw=True,
+    keeps_format=True,
 )
 
 
@@ -89,6 +90,7 @@ _grid = rowwise(
     _grid_row,
     lambda image, grid, numbers, fill: [x[1] == 0 or y[1] == 0 for x, y in numbers],
     raw=True,
+    keeps_format=True,
 )
 
 

@@ -53,6 +53,7 @@ _box = rowwise(
     "int ky, int kx, str border",
     _box_row,
     lambda image, gate, numbers, ky, kx, border: [not g or ky == kx == 1 for g in numbers],
+    on_bytes=lambda image, gate, _, *config, out: filters.box_levels(image, *config, out),
 )
 
 
@@ -95,7 +96,14 @@ def _sharpen_row(image: Tensor, factor: Tensor, number: float, out: Out = None) 
     return filters.sharpen(image, factor if factor.requires_grad and out is None else number, out)
 
 
-_sharpen = rowwise("sharpen", "", _sharpen_row, lambda image, factor, numbers: [f == 1 for f in numbers], unit=True)
+_sharpen = rowwise(
+    "sharpen",
+    "",
+    _sharpen_row,
+    lambda image, factor, numbers: [f == 1 for f in numbers],
+    unit=True,
+    on_bytes=lambda image, _, factor, out: filters.sharpen_levels(image, factor, out),
+)
 
 
 def sharpen(

@@ -16,12 +16,12 @@ class Tables(NamedTuple):
     Attributes:
         shift: what they add to every byte, cut to 0..255; None for anything else.
         inverts_from: the first byte that they invert, where they do that and nothing else; None for anything else.
-        places: memory to work in, which is dearer to come by than to fill.
+        alike: whether all channels have the same.
     """
 
     shift: int | None
     inverts_from: int | None
-    places: Tensor
+    alike: bool
 
 
 def _read_tables(image: Tensor, tables: Tensor) -> list[Tables]:
@@ -30,22 +30,24 @@ def _read_tables(image: Tensor, tables: Tensor) -> list[Tables]:
     shifts = (tables == (ramp + shift).clamp(0, tone.LEVELS - 1)).flatten(1).all(1)
     threshold = (tables[:, :1] == ramp).sum(-1, keepdim=True)
     inverts = (tables == torch.where(ramp < threshold, ramp, tone.LEVELS - 1 - ramp)).flatten(1).all(1)
-    places = image.new_empty(image.shape[-2:].numel(), dtype=torch.int32)
-    found = zip(*(x.flatten().tolist() for x in (shifts, shift, inverts, threshold)), strict=True)
-    return [Tables(int(by) if a else None, start if b else None, places) for a, by, b, start in found]
+    alike = (tables == tables[:, :1]).flatten(1).all(1)
+    found = zip(*(x.flatten().tolist() for x in (shifts, shift, inverts, threshold, alike)), strict=True)
+    return [Tables(int(by) if a else None, start if b else None, c) for a, by, b, start, c in found]
 
 
 def _look_up_row(image: Tensor, tables: Tensor, read: Tables, out: Out = None) -> Tensor:
     output = torch.empty_like(image) if out is None else out
     if read.inverts_from is not None:
         tone.invert_from(image, read.inverts_from, output)
-    elif read.shift is None:
-        for plane, table, target in zip(image, tables, output, strict=True):
-            tone.look_up(plane, table, target, read.places)
-    elif read.shift > 0:
-        torch.clamp(image, max=tone.LEVELS - 1 - read.shift, out=output).add_(read.shift)
+    elif read.shift is not None:
+        tone.linear_levels(image, 1, read.shift, output)
+    elif not output.is_contiguous():
+        output.copy_(_look_up_row(image.contiguous(), tables, read))
+    elif read.alike:
+        tone.look_up(image, tables[0].to(torch.uint8), output)
     else:
-        torch.clamp(image, min=-read.shift, out=output).sub_(-read.shift)
+        for plane, table, target in zip(image, tables.to(torch.uint8), output, strict=True):
+            tone.look_up(plane, table, target)
     return output
 
 
@@ -53,15 +55,76 @@ def _are_ramps(image: Tensor, tables: Tensor, read: list[Tables], *_: object) ->
     return [row.shift == 0 for row in read]
 
 
-_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=_read_tables)
+_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=_read_tables, keeps_format=True)
 
 
 def look_up(
     image: Tensor,  # (B, C, H, W), uint8
-    tables: Tensor,  # (B, C, 256), uint8
+    tables: Tensor,  # (B, C or 1, 256), uint8
 ) -> Tensor:  # (B, C, H, W), uint8
     """Give every byte its entry in the table of its channel."""
     return _look_up(image, tables.to(torch.float32))
+
+
+def _look_up_floats_row(image: Tensor, tables: Tensor, places: Tensor, out: Out = None) -> Tensor:
+    if out is None:
+        return tables.gather(1, image.flatten(1).long()).view(image.shape)
+    for plane, table, target in zip(image, tables, out, strict=True):
+        torch.index_select(table, 0, places.view(plane.shape).copy_(plane).flatten(), out=target.view(-1))
+    return out
+
+
+_look_up_floats = rowwise(
+    "look_up_floats",
+    "",
+    _look_up_floats_row,
+    lambda image, tables, *_: [False] * len(image),
+    raw=True,
+    read=lambda image, *_: [image.new_empty(image.shape[-2:].numel(), dtype=torch.int32)] * len(image),
+    dtype=lambda image, tables: tables.dtype,
+)
+
+
+def look_up_floats(
+    image: Tensor,  # (B, C, H, W), uint8
+    tables: Tensor,  # (B, C, 256), floating
+) -> Tensor:  # (B, C, H, W), the tables' dtype
+    """Give every byte its entry in the table of its channel."""
+    return _look_up_floats(image, tables)
+
+
+FAR = 2.0**14  # levels beyond all of an image
+
+
+def _linear_row(image: Tensor, lines: Tensor, numbers: Rows, out: Out = None) -> Tensor:
+    output = torch.empty_like(image) if out is None else out
+    if numbers.count(numbers[0]) == len(numbers):
+        tone.linear_levels(image, *numbers[0], output)
+    else:
+        for plane, line, target in zip(image, numbers, output, strict=True):
+            tone.linear_levels(plane, *line, target)
+    return output
+
+
+_linear = rowwise(
+    "linear_levels",
+    "",
+    _linear_row,
+    lambda image, lines, numbers: [all(scale == 1 and not round(shift) for scale, shift in row) for row in numbers],
+    raw=True,
+    keeps_format=True,
+)
+
+
+def linear_levels(
+    image: Tensor,  # (B, C, H, W), uint8
+    scale: Tensor,  # (B, C or 1), not negative
+    shift: Tensor,  # (B, C or 1), on the scale of [0, 1]
+) -> Tensor:  # (B, C, H, W), uint8
+    """Multiply the bytes of every channel and add to them, rounded once and cut."""
+    added = (shift.detach().double() * (tone.LEVELS - 1)).clamp(-FAR, FAR)
+    lines = torch.stack(torch.broadcast_tensors(scale.detach().double(), added), 2)
+    return _linear(image, lines.expand(-1, image.shape[1], -1))
 
 
 def _closed(image: Tensor, params: Tensor, numbers: list[float], *_: object) -> list[bool]:
@@ -107,8 +170,6 @@ def stretch(
 def _gamma_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = None) -> Tensor:
     if out is None:
         return tone.gamma(load(image), *params.unbind())
-    if image.dtype == torch.uint8:
-        return tone.gamma_levels(image, numbers[0], numbers[1], out)
     work = load(image)
     return tone.gamma_row(work, numbers[0], numbers[1], out if out.dtype == work.dtype else None)
 
@@ -137,6 +198,9 @@ def gamma(
     gain: Tensor,  # (B,)
 ) -> Tensor:  # (B, C, H, W)
     """Raise every value to a power and multiply it."""
+    if image.is_cpu and image.dtype == torch.uint8:
+        tables = tone.gamma_tables(exponent.detach().float(), gain.detach().float())
+        return look_up(image, tables.unsqueeze(1))
     if image.is_cpu:
         return _gamma(image, torch.stack([exponent, gain], 1))
     columns = (exponent.view(-1, 1, 1, 1), gain.view(-1, 1, 1, 1))

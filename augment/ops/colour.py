@@ -6,12 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..arguments import deviations, one_a_channel
+from .. import native
+from ..arguments import deviations
 from ..base import Flags, Params
 from ..functional import colour
 from ..functional.resample import per_channel
 from ..kinds import Intensity
 from ..sampling import Bounds, Range
+from .channels import check_channels, of_channels
 
 INFINITY = float("inf")
 
@@ -48,9 +50,13 @@ class RandomBrightness(Intensity):
         self.ranges = {"brightness_factor": Range(brightness, "brightness", 1.0, (0, 2))}
         self.accept(clip_output=clip_output)
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
-        return input.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else input + gain
+        return values.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else values + gain
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factor = params["brightness_factor"].unsqueeze(1)
+        return native.linear_levels(image, torch.ones_like(factor), factor - 1)
 
 
 class RandomContrast(Intensity):
@@ -87,9 +93,13 @@ class RandomContrast(Intensity):
         self.ranges = {"contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY))}
         self.accept(clip_output=clip_output)
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         factor = params["contrast_factor"].view(-1, 1, 1, 1)
-        return input.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else input * factor
+        return values.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else values * factor
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factor = params["contrast_factor"].unsqueeze(1)
+        return native.linear_levels(image, factor, torch.zeros_like(factor))
 
 
 class RandomGrayscale(Intensity):
@@ -108,6 +118,8 @@ class RandomGrayscale(Intensity):
         ValueError: if there is not one weight a channel.
     """
 
+    bytewise = True
+
     def __init__(
         self,
         rgb_weights: Any = None,
@@ -119,11 +131,20 @@ class RandomGrayscale(Intensity):
         self.accept(rgb_weights=rgb_weights)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        weights = flags["rgb_weights"]
-        if weights is not None and len(weights) != len(planes):
-            raise ValueError(f"RandomGrayscale: rgb_weights: expected {len(planes)}, one a channel, got {len(weights)}")
-        gray = colour.luma(planes) if weights is None else colour.gray(planes, weights)
-        return [gray] * len(planes)
+        return [colour.gray(planes, self.weights(len(planes), flags))] * len(planes)
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        gate = self.gate(params) if gate is None else gate
+        return native.gray_levels(image, gate, self.weights(image.shape[1], flags))
+
+    def weights(self, channels: int, flags: Flags) -> list[float]:
+        """Give the weight of each channel."""
+        given = flags["rgb_weights"]
+        if given is None:
+            return colour.luma_weights(channels)
+        if len(given) != channels:
+            raise ValueError(f"RandomGrayscale: rgb_weights: expected {channels}, one a channel, got {len(given)}")
+        return list(given)
 
 
 class RandomSaturation(Intensity):
@@ -142,6 +163,7 @@ class RandomSaturation(Intensity):
         saturation_factor: (B,).
     """
 
+    bytewise = True
     channels = (1, 3)
     neutral = {"saturation_factor": 1.0}
 
@@ -158,6 +180,9 @@ class RandomSaturation(Intensity):
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = (1.0, 1.0, params["saturation_factor"].view(-1, 1, 1), 0.0)
         return colour.jitter(planes, factors, (colour.SATURATION,), kind="jiggle")
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        return native.saturation_levels(image, params["saturation_factor"])
 
 
 class RandomHue(Intensity):
@@ -176,6 +201,7 @@ class RandomHue(Intensity):
         hue_factor: (B,), in turns.
     """
 
+    bytewise = True
     channels = (1, 3)
     neutral = {"hue_factor": 0.0}
 
@@ -192,6 +218,9 @@ class RandomHue(Intensity):
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = (1.0, 1.0, 1.0, params["hue_factor"].view(-1, 1, 1))
         return colour.jitter(planes, factors, (colour.HUE,))
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        return native.hue_levels(image, params["hue_factor"])
 
 
 class Normalize(Intensity):
@@ -213,13 +242,19 @@ class Normalize(Intensity):
         super().__init__(p=p, keepdim=keepdim)
         self.accept(mean=mean, std=std)
 
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        check_channels(self, shape, flags, "mean", "std")
+
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         return dtype if dtype.is_floating_point else torch.float32
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        mean, std = channel_pairs(self, input, flags)
-        scale = per_channel([1 / s for s in std], input)
-        return (input * scale).add_(per_channel([-m / s for m, s in zip(mean, std, strict=True)], input))
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        scale, shift = self.linear(flags, channels)
+        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
+
+    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
+        mean, std = of_channels(flags, channels, "mean", "std")
+        return [1 / s for s in std], [-m / s for m, s in zip(mean, std, strict=True)]
 
 
 class Denormalize(Intensity):
@@ -239,15 +274,13 @@ class Denormalize(Intensity):
         super().__init__(p=p, keepdim=keepdim)
         self.accept(mean=mean, std=std)
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        mean, std = channel_pairs(self, input, flags)
-        return (input * per_channel(std, input)).add_(per_channel(mean, input))
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        check_channels(self, shape, flags, "mean", "std")
 
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        scale, shift = self.linear(flags, channels)
+        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
 
-def channel_pairs(op: Intensity, input: Tensor, flags: Flags) -> tuple[list[float], list[float]]:
-    """Give mean and std, one number a channel."""
-    channels, pairs = input.shape[1], []
-    for name in ("mean", "std"):
-        values = one_a_channel(flags[name], channels, f"{type(op).__name__}: {name}")
-        pairs.append(values * channels if len(values) == 1 else values)
-    return pairs[0], pairs[1]
+    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
+        mean, std = of_channels(flags, channels, "mean", "std")
+        return std, mean
