@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .. import arrays, tv, wrapping
 from .. import targets as tg
-from .. import tv, wrapping
 from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
@@ -120,6 +120,8 @@ class AugmentationSequential(Container):
                 ``mask_left``); others are handed through.
             *args: the values of the other data keys. torchvision's types say by themselves what they are, and come
                 out with the rank they had; with them, values may stand in lists, tuples and dicts of any depth.
+                NumPy arrays become tensors: an image is (H, W, C), a batch of images a list of such of one shape, or
+                of (H, W), or one array (B, H, W, C); masks may be lists of (H, W) or (H, W, C).
             params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call, or the
                 lists and dicts that ``saving.plain`` makes of them.
             data_keys: the keys of this call, which a dict has to have.
@@ -130,11 +132,11 @@ class AugmentationSequential(Container):
         Returns:
             The one value; a list of values; or a new dict with the same keys.
         """
-        args = (input, *args)
-        if tv.found(args):
-            keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
-            return wrapping.call(self.forward, args, keys, params=params, generator=generator, valid=valid)
-        return self.augment(args, params, data_keys, generator, valid)
+        given: Sequence[Value] = (input, *args)
+        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+        if tv.found(given):
+            return wrapping.call(self.forward, given, keys, params=params, generator=generator, valid=valid)
+        return self.augment(arrays.read(given, keys), params, data_keys, generator, valid)
 
     def augment(
         self,
