@@ -78,7 +78,8 @@ class Intensity(Augmentation, kind=True):
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Compute the image of a call from bytes, gate included; by default by tables."""
-        return native.look_up(image, self.tables(image, params, flags, gate))
+        tables = self.tables(image, params, flags, gate)
+        return native.look_up(image, tables) if tables.dtype == torch.uint8 else native.look_up_floats(image, tables)
 
     def transform_planes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Compute the image of a call plane by plane, gate and rounding included.
@@ -131,8 +132,9 @@ class Intensity(Augmentation, kind=True):
     def tables(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Give what comes out for each byte in each channel (B, C, 256)."""
         ramp = torch.arange(256, dtype=torch.uint8).view(1, 1, 16, 16).expand(*image.shape[:2], -1, -1)
-        output = store(self.apply_transform(load(ramp, unit=True), params, flags), torch.uint8, unit=True)
-        return self.select(gate, output, ramp).flatten(2)
+        work, dtype = load(ramp, unit=True), self.output_dtype(torch.uint8)
+        output = store(self.apply_transform(work, params, flags), dtype, unit=True)
+        return self.select(gate, output, ramp if dtype == torch.uint8 else work).flatten(2)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """Give the dtype that comes out for the input's."""

@@ -72,18 +72,20 @@ def container(given: Given, p: float) -> dict[str, Call]:
     """Give the calls of a flip, an affine warp and a brightness, one after the other."""
     import kornia.augmentation as kornia
 
-    def build(library: Any) -> Any:
+    def build(library: Any, **options: bool) -> Any:
         return library.AugmentationSequential(
             library.RandomHorizontalFlip(p=0.5),
             library.RandomAffine(30.0, (0.1, 0.1), (0.8, 1.2), 10.0, p=p),
             library.RandomBrightness((0.8, 1.2), p=p),
             data_keys=["input"],
+            **options,
         )
 
-    ours, eager = torch.compile(build(augment), fullgraph=True), build(kornia)
-    compiled = torch.compile(build(kornia))
+    ours, one_by_one = (torch.compile(build(augment, fuse=fuse), fullgraph=True) for fuse in (True, False))
+    eager, compiled = build(kornia), torch.compile(build(kornia))
     return {
         "ours": lambda: ours(given.levels),
+        "ours without fuse": lambda: one_by_one(given.levels),
         "kornia eager": lambda: eager(given.floats),
         "kornia compiled": lambda: compiled(given.floats),
     }

@@ -311,6 +311,6 @@ def test_pipelines_run_for_every_library(name: str, tmp_path: Path, pinned: None
     shown = {"torchvision": "torchvision loop"}
     near = {r["library"]: r["agreement"]["mean"] for r in rows if r["agreement"]}
     assert near.keys() == {shown.get(x, x) for x in INSTALLED if x not in ("augment", "opencv")}
-    bounds = {"kornia": 1e-5, "albumentations": 0.005, "torchvision loop": 0.015}  # bytes, and antialias
+    bounds = {"kornia": 0.002, "albumentations": 0.006, "torchvision loop": 0.015}  # bytes of a warp, and antialias
     assert all(near[library] < bounds[library] for library in near), near
     assert {r["library"] for r in rows} == {"floor", *(shown.get(x, x) for x in INSTALLED if x != "opencv")}

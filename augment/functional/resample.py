@@ -148,6 +148,25 @@ def sample_row(
     return output
 
 
+def sample_axes(
+    image: Tensor,  # (C, H, W), any dtype
+    along_x: Tensor,  # (2, 1, w), what columns add to the two coordinates, of which they move the first
+    along_y: Tensor,  # (2, h, 1)
+    border: str,
+    fill: Sequence[float],
+) -> Tensor:  # (C, h, w)
+    """Do the same where the axes stay apart: take rows, then columns."""
+    height, width = image.shape[1:]
+    half = 0.5 + max(height, width) * 2**-22
+    x, y = (along_x[0, 0] + along_y[0, 0, 0] + half).floor().long(), (along_y[1, :, 0] + half).floor().long()
+    if border == "constant":
+        image = torch.stack(tuple(_framed(image, fill))).view(len(image), height + 2, width + 2)
+        x, y = x.clamp(-1, width) + 1, y.clamp(-1, height) + 1
+    else:
+        x, y = fold_index(x, width, border).clamp(0, width - 1), fold_index(y, height, border).clamp(0, height - 1)
+    return image.index_select(1, y).index_select(2, x)
+
+
 def _framed(image: Tensor, fill: Sequence[float]) -> Sequence[Tensor]:
     """Give the planes (C, N) of an image (C, H, W) with one more pixel on every side."""
     values = _fit(fill, image.dtype)

@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
     Where it is only shifted that is the place of the first pixel. Where it is affine, the columns and the rows add to
     what is sampled what ``along`` says. The image is filtered first as ``levels``, along x and y, say. A window of
-    bytes that becomes the whole output is ``window``.
+    bytes that becomes the whole output is ``window``, and ``whole`` says that pixels only change places.
     """
 
     matrix: Rows
@@ -32,6 +32,7 @@ class Line(NamedTuple):
     along: tuple[Tensor, Tensor] | None = None
     levels: tuple[int, int] = (0, 0)
     window: resample.Window | None = None
+    whole: bool = False
 
 
 def _read_lines(
@@ -47,13 +48,14 @@ def _read_lines(
 ) -> list[Line]:
     lines = [Line(m) for m in matrices.tolist()]
     if filtered:
+        lines = [line._replace(whole=_is_permutation(line.matrix)) for line in lines]
         levels = resample.levels(geometry.shrinkage(matrices[:, :3].detach(), h, w)).int().tolist()
         lines = [line._replace(levels=(x, y)) for line, (x, y) in zip(lines, levels, strict=True)]
     dtype = torch.promote_types(image.dtype, torch.float32)
     if not projective:
         x, y = resample.along_axes(matrices[:, -3:-1].detach().to(dtype), h, w)
         lines = [line._replace(along=along) for line, *along in zip(lines, x, y, strict=True)]
-    aligned = [m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0 for m, *_ in lines]
+    aligned = [_is_aligned(line.matrix) and not line.whole for line in lines]
     if mode != resample.MODES["bilinear"] or not any(aligned):
         return lines
     shifts = [fits and m[0][0] == m[1][1] == 1 for fits, (m, *_) in zip(aligned, lines, strict=True)]
@@ -89,6 +91,8 @@ def _warp_row(
     filtered: bool,
     out: Out = None,
 ) -> Tensor:
+    if line.whole and not matrices.requires_grad:
+        return _permute_row(image, matrices, line.matrix, h, w, resample.BORDERS[padding], fill, out)
     if line.window is not None and out is not None:
         return resample.resize_window(image, line.window, out)
     out = out if out is None or out.dtype == torch.promote_types(image.dtype, torch.float32) else None
@@ -118,8 +122,25 @@ def _nearest_row(
     projective: bool,
     out: Out = None,
 ) -> Tensor:
-    nearest = resample.MODES["nearest"]
-    return resample.homography(image[None], matrix[None], h, w, nearest, padding, fill, projective)[0]
+    border, matrix = resample.BORDERS[padding], matrix.detach()
+    if _is_permutation(m):
+        return _permute_row(image, matrix, m, h, w, border, fill, out)
+    if _is_aligned(m):
+        return resample.sample_axes(image, *resample.along_axes(matrix[:2], h, w), border, fill)
+    position = resample.positions(matrix[None], h, w, projective)[0]
+    return resample.sample_row(image, position, border, fill)
+
+
+def _is_aligned(m: Rows) -> bool:
+    """Say whether a matrix only scales and shifts each axis."""
+    return m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
+
+
+def _is_permutation(m: Rows) -> bool:
+    """Say whether a matrix takes whole pixels to whole pixels, each axis to one of them, forwards or backwards."""
+    (a, b, _), (c, d, _) = (map(round, row) for row in m[:2])
+    whole = all(abs(x - round(x)) < resample.APART for row in m[:2] for x in row)
+    return whole and m[2][:2] == [0, 0] and {(abs(a), abs(b)), (abs(c), abs(d))} == {(1, 0), (0, 1)}
 
 
 def _is_identity(image: Tensor, matrices: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:

@@ -236,6 +236,7 @@ class Normalize(Intensity):
         (B, C, H, W) to (B, C, H, W).
     """
 
+    pointwise = True
     flag_checks = {"std": deviations}
 
     def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:

@@ -106,23 +106,26 @@ def batched(library: str, target: str, steps: list[Step], device: str) -> torch.
     keys = {"boxes": ["input", "bbox_xyxy"], "mask": ["input", "mask"]}.get(target, ["input"])
     chosen = [getattr(module, step.op)(**step.arguments) for step in steps]
     normalize = module.Normalize(torch.tensor(MEAN), torch.tensor(STD))
-    return Batched(module.AugmentationSequential(*chosen, normalize, data_keys=keys), library).to(device)
+    options = {"fuse": True} if library == "augment" else {}
+    return Batched(module.AugmentationSequential(*chosen, normalize, data_keys=keys, **options), library).to(device)
 
 
 class Batched(torch.nn.Module):
-    """A container behind the conversion of bytes in HWC to floats in CHW."""
+    """A container that is shown HWC bytes as CHW; kornia's takes floats only, and is behind their conversion."""
 
-    def __init__(self, container: torch.nn.Module, library: str = "augment") -> None:
+    def __init__(self, container: torch.nn.Module, library: str) -> None:
         super().__init__()
         self.container, self.library = container, library
 
     def forward(self, images: Tensor, *targets: Tensor) -> Any:
         """Augment a batch of images, (B, H, W, 3) bytes, and its targets."""
-        floats = images.permute(0, 3, 1, 2).to(torch.float32) / 255
-        if targets and targets[0].dtype == torch.uint8:  # masks; kornia moves floats only
-            masks = targets[0].unsqueeze(1)
-            targets = (masks if self.library == "augment" else masks.to(torch.float32),)
-        return self.container(floats, *targets)
+        images = images.permute(0, 3, 1, 2)
+        masks = bool(targets) and targets[0].dtype == torch.uint8
+        targets = (targets[0].unsqueeze(1),) if masks else targets
+        if self.library != "augment":
+            images = images.to(torch.float32) / 255
+            targets = tuple(target.to(torch.float32) for target in targets)
+        return self.container(images, *targets)
 
 
 def stack(loaded: Loaded, target: str, device: str) -> tuple[Tensor, ...]:
@@ -232,13 +235,14 @@ def backends(name: str, side: int, loaded: Loaded, modes: Mapping[str, list[str]
     """Give every library's way through a pipeline; a failure is a backend with its message."""
     target, steps = pipelines(side)[name]
     floor = {"pixels": "stacking and conversion to floats in 0..1 alone", "layout": "list of HWC"}
-    yield Backend("floor", "eager", floor, lambda: Batched(torch.nn.Identity())(*stack(loaded, "", device)))
+    yield Backend("floor", "eager", floor, lambda: Batched(torch.nn.Identity(), "floor")(*stack(loaded, "", device)))
     for library, named in modes.items():
         if library not in PIXELS:
             continue
         traced = library in ("augment", "kornia")
         told = {"pixels": described(library, steps), "dtype": "uint8 in, float32 out", "layout": "list of HWC"}
         told |= {"draw": "per sample", "layout": "list of HWC, stacked"} if traced else {"draw": "per image"}
+        told |= {"runs": "fused"} if library == "augment" else {}
         shown = "torchvision loop" if library == "torchvision" else library
         for mode in named if traced else ["eager"] * ("eager" in named):
             try:

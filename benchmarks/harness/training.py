@@ -30,7 +30,7 @@ def plain(images: Tensor, size: int) -> Tensor:
     return (small.float() / 255 - mean) / std
 
 
-def on_batch(library: Any, recipe: str, size: int) -> nn.Module:
+def on_batch(library: Any, recipe: str, size: int, **options: bool) -> nn.Module:
     """Write a recipe with augment or kornia, whose constructors are the same."""
     ops = {
         "classification": lambda: (
@@ -45,7 +45,7 @@ def on_batch(library: Any, recipe: str, size: int) -> nn.Module:
             library.RandomBrightness((0.8, 1.2)),
         ),
     }[recipe]()
-    return library.AugmentationSequential(*ops, library.Normalize(mean=MEAN, std=STD), data_keys=["input"])
+    return library.AugmentationSequential(*ops, library.Normalize(mean=MEAN, std=STD), data_keys=["input"], **options)
 
 
 def with_torchvision(recipe: str, size: int) -> Transform:
@@ -118,7 +118,7 @@ def transforms(name: str, recipe: str, size: int) -> tuple[Transform, Transform 
         return as_tensor, lambda images: pipeline(images.float() / 255)
     import augment
 
-    pipeline = on_batch(augment, recipe, size)
+    pipeline = on_batch(augment, recipe, size, fuse=True)
     return as_tensor, torch.compile(pipeline, fullgraph=True) if name == "augment-compiled" else pipeline
 
 
