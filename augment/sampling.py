@@ -163,7 +163,7 @@ class Draw:
         if by_row:
             gate = self.u[:, 0] < (p.to(device) if isinstance(p, Tensor) else p)
         else:
-            gate = torch.full((shape[0],), p != 0 and p_batch != 0, device=device)
+            gate = torch.full((shape[0],), bool(p) and bool(p_batch), device=device)
         if by_batch:
             gate = gate & (self.u[:1, first] < p_batch)
         elif by_row and p_batch == 0:
