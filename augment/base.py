@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from . import replay, tv
 from .arguments import FLAGS, Check, image_batch, probability, switch
-from .opaque import load, store
+from .opaque import full_precision, load, store
 from .recorded import Recorded
 from .sampling import Draw, Range, Stream
 from .tracing import own_forward
@@ -169,7 +169,7 @@ class Augmentation(Recorded, nn.Module):
         flags = self.override_flags(overrides)
         self.check_shape(batch.shape, flags)
         params, gate = self.resolve(params, batch.shape, batch.device, generator)
-        with torch.autocast(batch.device.type, enabled=False):
+        with full_precision(batch.device):
             output = self.transform_image(batch, params, flags, gate)
         self.record(params, batch.shape, flags)
         return self.restore_rank(output, input)

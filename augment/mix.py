@@ -15,6 +15,7 @@ from .base import Augmentation, Flags, Params
 from .composition import Composition
 from .functional import mixing as mx
 from .functional.boxes import area
+from .opaque import full_precision
 from .ragged import listed_masks, stacked_classes, stacked_masks
 from .sampling import check
 from .targets import Target, Value
@@ -136,7 +137,7 @@ class Mix(Augmentation, kind=True):
             raise ValueError(f"{name}: data_keys: expected an image or a mask among them, got {keys}")
         params, _ = self.resolve(params, like.shape, like.device, generator)
         params = self.settle(params, targets)
-        with torch.autocast(like.device.type, enabled=False):
+        with full_precision(like.device):
             moved = self.transform_targets(targets, params, self.gate(params), {}, flags)
         self.record(params, like.shape, flags)
         self.valid = dict(zip(tg.label_names(targets), tg.known(moved, self.keepdim), strict=True))

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -207,6 +208,12 @@ class Kept:
 def recording() -> Any:
     """Let autograd record also where compiled code has taken it out of the dispatch."""
     return torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.AutogradFunctionality, False)
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[Any]:
+    """Let arithmetic keep its dtype under autocast, which takes time to turn off where it is off."""
+    on = torch.is_autocast_enabled(device.type)
+    return torch.autocast(device.type, enabled=False) if on else nullcontext()
 
 
 def load(image: Tensor, unit: bool = False) -> Tensor:

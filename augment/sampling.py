@@ -157,19 +157,18 @@ class Draw:
         rows = min(1, shape[0]) if same else shape[0]
         if columns:
             self.drawn.append(uniform([rows, columns], device, self.stream, self.drawn))
-            self.u = self.drawn[-1].expand(shape[0], columns)
+            self.u = self.drawn[-1].expand(shape[0], columns) if same else self.drawn[-1]
         else:
             self.u = torch.empty(shape[0], 0, device=device)
-        gate = torch.ones(shape[0], dtype=torch.bool, device=device)
         if by_row:
             gate = self.u[:, 0] < (p.to(device) if isinstance(p, Tensor) else p)
-        elif p == 0:
-            gate = torch.zeros_like(gate)
+        else:
+            gate = torch.full((shape[0],), bool(p) and bool(p_batch), device=device)
         if by_batch:
             gate = gate & (self.u[:1, first] < p_batch)
-        elif p_batch == 0:
+        elif by_row and p_batch == 0:
             gate = torch.zeros_like(gate)
-        self.gate, self.u = gate, self.u[:, gates:]
+        self.gate, self.u = gate, self.u[:, gates:] if gates else self.u
 
     def normal(self, shape: Sequence[int], mean: float, std: float) -> Tensor:
         """Draw float32 normal noise (B, *shape); rows that stay closed may be zeros."""

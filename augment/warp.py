@@ -179,6 +179,8 @@ class Permutation(Homography):
 
     def neutral(self) -> Tensor:
         """The matrix of a closed gate: the identity, or the centred window where the size changes."""
+        if self.size == self.input_size:
+            return super().neutral()
         left = (self.input_size[1] - self.size[1]) // 2
         top = (self.input_size[0] - self.size[0]) // 2
         return geometry.translation(-left, -top, self.matrix.new_ones(1))
@@ -187,7 +189,7 @@ class Permutation(Homography):
         self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
     ) -> Tensor:
         border = WHOLE_PIXELS.get(padding_mode, padding_mode)
-        return native.permute(image, geometry.invert(self.matrix), self.size, border, list(fill))
+        return native.permute(image, self.matrix, self.size, border, list(fill))
 
 
 class Window(Permutation):

@@ -14,6 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
+from augment.base import Augmentation
 
 each = pytest.mark.parametrize("case", CASES, ids=repr)
 SIZE = (40, 50)
@@ -151,6 +152,23 @@ def test_a_crop_is_one_gather() -> None:
     with Log(large=64 * 3 * 64) as log:
         op(image)
     assert +log.large == {"augment.permute.default": 1}
+
+
+@pytest.mark.parametrize(
+    ("op", "most"),
+    [
+        (K.RandomHorizontalFlip(p=0.5), 20),
+        (K.RandomBrightness((0.8, 1.2), p=0.5), 22),
+        (K.RandomCrop(8, padding=2), 45),  # of which 20 are the parameters that kornia has: corners, sizes, padding
+    ],
+    ids=["flip", "brightness", "crop"],
+)
+def test_a_call_takes_few_operations(op: Augmentation, most: int) -> None:
+    """#4531: what every call does, whatever the size of its images, stays small."""
+    image = picture(3)
+    with Log() as log:
+        op(image)
+    assert log.calls <= most
 
 
 def test_erasing_makes_no_second_image() -> None:

@@ -14,6 +14,7 @@ from ..clips import of_clips
 from ..copies import copied, copied_shape
 from ..kinds import Geometric, Intensity
 from ..mix import Mix
+from ..opaque import full_precision
 from ..replay import origin
 from ..sampling import Draw, Stream
 from ..targets import Target
@@ -210,7 +211,7 @@ class Container(Node):
             data = child.settle(data, targets)
         gate = child.gate(data) if call.handed_in or call.gated or not child.always_open else None
         flags = tg.flags_for(child, call.options)
-        with torch.autocast(device.type, enabled=False):
+        with full_precision(device):
             if isinstance(child, Mix):
                 moved = child.transform_targets(targets, data, gate, call.options, flags)
             else:

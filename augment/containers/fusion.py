@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import nn
 
 from .. import targets as tg
 from ..base import Flags
 from ..kinds import Geometric
+from ..opaque import full_precision
 from ..targets import Target
 from . import colour_run, geometry_run
 from .call import Call, Step, shape_for, turn_of
@@ -59,7 +59,7 @@ def invert(steps: list[Step], targets: list[Target], options: Mapping[str, Flags
 def _recolour(steps: list[Step], targets: list[Target], call: Call) -> tuple[list[Target], list[Any]]:
     shape, device = shape_for(steps[0], targets)
     turns = [turn_of(step, targets, shape, device, call) for step in steps]
-    with torch.autocast(device.type, enabled=False):
+    with full_precision(device):
         moved = [replace(t, value=colour_run.apply(t.value, turns)) if t.key == "image" else t for t in targets]
     for turn in turns:
         turn.op.record(turn.params, shape, turn.flags)

@@ -11,6 +11,7 @@ from .. import targets as tg
 from ..arguments import channel_values
 from ..base import Flags
 from ..kinds import Geometric
+from ..opaque import full_precision
 from ..targets import Target
 from ..warp import Fused, Homography, Permutation
 from .call import Call, Step, Turn, given, shape_for, turn_of
@@ -52,7 +53,7 @@ def transform(steps: Sequence[Step], targets: list[Target], call: Call) -> tuple
     """Apply a run to all targets, and give with the targets the parameters that each op used."""
     shape, device = shape_for(steps[0], targets)
     like, warps, turns = torch.empty((), device=device), [], []
-    with torch.autocast(device.type, enabled=False):
+    with full_precision(device):
         for step in steps:
             turns.append(turn := turn_of(step, targets, shape, device, call))
             warps.append(turn.op.gated_warp(like.expand(shape), *turn[1:]))

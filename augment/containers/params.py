@@ -22,7 +22,8 @@ torch.serialization.add_safe_globals([ParamItem])
 def drawn(data: Any) -> list[Tensor]:
     """Give all tensors of the parameters of a child but the shapes."""
     if isinstance(data, dict):
-        return [value.detach() for name, value in data.items() if name != "forward_input_shape"]
+        values = [value for name, value in data.items() if name != "forward_input_shape"]
+        return [value.detach() if value.requires_grad else value for value in values]
     return [] if data is None else [value for item in data for value in drawn(item.data)]
 
 

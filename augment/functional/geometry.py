@@ -11,8 +11,14 @@ Entry = float | int | Tensor
 def matrix3(entries: Sequence[Entry], like: Tensor) -> Tensor:
     """Stack nine entries, numbers or (B,) tensors, into matrices (B, 3, 3), B and the rest as in ``like`` (B,)."""
     like = like.to(torch.promote_types(like.dtype, torch.float32))
-    columns = [e.expand_as(like).to(like.dtype) if isinstance(e, Tensor) else torch.full_like(like, e) for e in entries]
-    return torch.stack(columns, -1).unflatten(-1, (3, 3))
+    zero, one = torch.zeros_like(like), torch.ones_like(like)
+
+    def column(entry: Entry) -> Tensor:
+        if isinstance(entry, Tensor):
+            return entry.to(like.dtype)
+        return zero if entry == 0 else one if entry == 1 else torch.full_like(like, entry)
+
+    return torch.stack([column(entry) for entry in entries], -1).unflatten(-1, (3, 3))
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
@@ -169,11 +175,11 @@ def perspective(
 def rectangle(
     x: Tensor,  # (B,)
     y: Tensor,
-    width: Tensor,
-    height: Tensor,
+    width: Entry,
+    height: Entry,
 ) -> Tensor:  # (B, 4, 2)
     """Give the corner pixels of windows: top left, top right, bottom right, bottom left."""
-    right, bottom = x + width - 1, y + height - 1
+    right, bottom = x + (width - 1), y + (height - 1)
     return torch.stack([x, y, right, y, right, bottom, x, bottom], 1).unflatten(1, (4, 2))
 
 
@@ -190,10 +196,12 @@ def window_to_frame(
     x, y, width, height = window.unbind(1)
     entries: list[tuple[Tensor, Tensor]] = []
     for first, extent, n in ((x, width, size[1]), (y, height, size[0])):
-        scale, offset = n / extent, (n / extent - 1) / 2
+        scale = n / extent
+        offset = (scale - 1) / 2
         if align_corners and n > 1:
+            several = extent > 1
             corners = (n - 1) / (extent - 1).clamp(min=1)
-            scale, offset = torch.where(extent > 1, corners, scale), torch.where(extent > 1, 0.0, offset)
+            scale, offset = torch.where(several, corners, scale), torch.where(several, 0.0, offset)
         entries.append((scale, offset - scale * first))
     (scale_x, offset_x), (scale_y, offset_y) = entries
     return scaling(scale_x, scale_y, offset_x, offset_y, x)

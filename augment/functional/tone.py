@@ -46,7 +46,7 @@ def stretch(
     low, high = image.amin((-2, -1), keepdim=True), image.amax((-2, -1), keepdim=True)
     flat = low == high
     stays = low.clamp(0, 1) if clip else low
-    return (image - torch.where(flat, low - stays, low)) / torch.where(flat, 1, high - low)
+    return (image - torch.where(flat, low - stays, low)).div_(torch.where(flat, 1, high - low))
 
 
 def stretch_levels(

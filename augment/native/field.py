@@ -17,7 +17,7 @@ def _displace_row(
 
 
 def _is_still(image: Tensor, field: Tensor, *_: Any) -> list[bool]:
-    return [field.shape[-2:] == image.shape[-2:] and not f.any() for f in field]
+    return [field.shape[-2:] == image.shape[-2:] and not any(f.aminmax()) for f in field]
 
 
 _FIELD = "int mode, int padding, float[] fill"

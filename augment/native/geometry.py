@@ -209,7 +209,7 @@ def warp_homography(
 def _permute_row(
     image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border: str, fill: list[float], out: Out = None
 ) -> Tensor:
-    plan = _permutation(*m[0], *m[1], *image.shape[-2:], h, w)
+    plan = _permutation(*_back(m), *image.shape[-2:], h, w)
     image = image.mT if plan.transposed else image
     if border != "constant" and not plan.whole:
         index_y, index_x = (
@@ -259,6 +259,12 @@ class Permutation(NamedTuple):
     whole: bool
 
 
+def _back(m: Rows) -> list[float]:
+    """Invert a permutation; as its axes keep their length, the inverse of its linear part is the transpose."""
+    (a, b, x), (c, d, y), _ = m
+    return [a, c, -(a * x + c * y), b, d, -(b * x + d * y)]
+
+
 @functools.lru_cache(maxsize=4096)
 def _permutation(
     a: float, b: float, c: float, d: float, e: float, f: float, height: int, width: int, h: int, w: int
@@ -299,7 +305,7 @@ _permute = rowwise(
 
 def permute(
     image: Tensor,  # (B, C, H, W), any dtype
-    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel: integers, each axis onto an axis with step 1 or -1
+    matrix: Tensor,  # (B, 3, 3), input pixel -> output pixel: integers, each axis onto an axis with step 1 or -1
     size: tuple[int, int],
     border: str,
     fill: list[float],
@@ -307,7 +313,7 @@ def permute(
     """Flip, turn, shift, crop or pad each row by whole pixels; values stay exact."""
     if image.is_cpu:
         return _permute(image, matrix, *size, border, fill)
-    return resample.sample_nearest(image, resample.positions(matrix, *size, False), border, fill)
+    return resample.sample_nearest(image, resample.positions(geometry.invert(matrix), *size, False), border, fill)
 
 
 # -------------------------------------------------------------------------------------------------------------- window

@@ -23,13 +23,17 @@ CANDIDATES = 10
 def windows(src: Tensor, input_size: Size, size: Size) -> Params:
     """Name the parameters that all crops share, for windows (B, 4, 2) of the input that become the whole output."""
     zero = torch.zeros_like(src[:, 0, 0])
-    rows = zero.long().unsqueeze(1)
     return {
         "src": src,
-        "dst": geometry.rectangle(zero, zero, zero + size[1], zero + size[0]),
-        "input_size": torch.cat([rows + input_size[0], rows + input_size[1]], 1),
-        "output_size": torch.cat([rows + size[0], rows + size[1]], 1),
+        "dst": geometry.rectangle(zero, zero, size[1], size[0]),
+        "input_size": same_rows(input_size, zero),
+        "output_size": same_rows(size, zero),
     }
+
+
+def same_rows(numbers: Sequence[int], like: Tensor) -> Tensor:  # (B, n)
+    """Give whole numbers for each row, B as in ``like`` (B,)."""
+    return torch.stack([torch.full_like(like, n, dtype=torch.long) for n in numbers], 1)
 
 
 def check_window(params: Params, gate: Tensor) -> None:
@@ -164,9 +168,8 @@ class RandomCrop(Geometric):
         h, w = self.size
         x = (draw.u[:, 0] * (padded[1] - w + 1)).floor()
         y = (draw.u[:, 1] * (padded[0] - h + 1)).floor()
-        src = geometry.rectangle(x, y, torch.full_like(x, w), torch.full_like(y, h))
-        zero = x.long() * 0
-        sides = torch.stack([zero + left, zero + right, zero + top, zero + bottom], 1)
+        src = geometry.rectangle(x, y, w, h)
+        sides = same_rows((left, right, top, bottom), x)
         return {**windows(src, padded, self.size), "padding_size": sides}
 
     def validate(self, params: Params, gate: Tensor) -> None:
@@ -174,9 +177,8 @@ class RandomCrop(Geometric):
         check(params["padding_size"] >= 0, gate, "padding_size: expected numbers of pixels")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
-        place, sides = params["src"][:, 0], params["padding_size"].to(params["src"].dtype)
-        matrix = geometry.translation(sides[:, 0] - place[:, 0], sides[:, 2] - place[:, 1], place[:, 0])
-        return Permutation(matrix, (input.shape[-2], input.shape[-1]), self.size)
+        x, y = (params["padding_size"][:, ::2] - params["src"][:, 0]).unbind(1)
+        return Permutation(geometry.translation(x, y, x), (input.shape[-2], input.shape[-1]), self.size)
 
 
 def _sides(padding: int | Sequence[int] | None) -> tuple[int, int, int, int]:
