@@ -56,7 +56,7 @@ def rowwise(
         read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
         runs: hand neighbouring rows of equal values over together, (n, C, H, W) and the params of the first.
         keeps_format: give bytes that are channels last back as such; ``row`` writes into an ``out`` that is no block.
-        on_bytes: what to do with a uint8 row instead: ``(image, params[i], values[i], *config, out=out)`` writes into it.
+        on_bytes: ``(image, params[i], values[i], *config, out=out)``, which writes a uint8 row in place of ``row``.
         whole: ``(image, params, values, *config)`` to an output, in the format of the image, in which some rows are
             right already, and which; None where the rows have no work in common.
     """
