@@ -26,6 +26,9 @@ HOOKS = (
     "compute_transformation",
     "apply_transform",
     "apply_planes",
+    "apply_values",
+    "apply_wide",
+    "linear",
     "apply_transform_mask",
     "inverse_transform",
 )

@@ -104,7 +104,28 @@ class Intensity(Augmentation, kind=True):
         """Compute the image from its channels (B, H, W), floating; an op may say this in place of the whole image."""
         raise NotImplementedError(f"{type(self).__name__}: neither apply_transform nor apply_planes is written")
 
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        """Compute some channels (B, c, H, W) of the image, floating, of which ``channels`` says which they are.
+
+        An op whose values come out by themselves and their channel alone may say this in place of the whole image.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: apply_values is not written")
+
+    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
+        """Give what an op multiplies the channels by, and what it adds then, where it does nothing else."""
+        raise NotImplementedError(f"{type(self).__name__}: linear is not written")
+
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
+        """Compute the image (B, C, H, W) from bytes or floats, as floats in [0, 1] that are not rounded; gate included.
+
+        An op that computes whole rows may say this, beside ``apply_transform``, to be in a run of ops. Then it
+        multiplies and adds what ``after`` has, (B, C) each.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: apply_wide is not written")
+
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        if "apply_values" in self.overrides:
+            return self.apply_values(input, params, flags, slice(None))
         return torch.stack(tuple(self.apply_planes(input.unbind(1), params, flags)), 1)
 
     def tables(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
@@ -134,9 +155,15 @@ class Geometric(Augmentation, kind=True):
     Attributes:
         looks_at_boxes: whether a container's call shows its boxes to ``settle``.
         keeps_by_center: whether a box is lost when its centre is cut away, though a part of it may be left.
+        bends: whether straight lines may become curves.
+        whole_pixels: whether it takes whole pixels, so that nothing is interpolated.
+        looks_beyond: whether what lies beyond the image may come into the output.
     """
 
     looks_at_boxes: ClassVar[bool] = False
+    bends: ClassVar[bool] = False
+    whole_pixels: ClassVar[bool] = False
+    looks_beyond: bool = True
     keeps_by_center: ClassVar[bool] = False
 
     def settle(self, params: Params, boxes: Tensor | None) -> Params:

@@ -37,6 +37,7 @@ def rowwise(
     keeps_format: bool = False,
     on_bytes: Callable[..., object] | None = None,
     whole: Callable[..., tuple[Tensor, list[bool]] | None] = lambda image, params, values, *config: None,
+    dtype: Callable[..., torch.dtype] = lambda image, params, *config: image.dtype,
 ) -> Any:
     """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
 
@@ -59,13 +60,15 @@ def rowwise(
         on_bytes: ``(image, params[i], values[i], *config, out=out)``, which writes a uint8 row in place of ``row``.
         whole: ``(image, params, values, *config)`` to an output, in the format of the image, in which some rows are
             right already, and which; None where the rows have no work in common.
+        dtype: ``(image, params, *config)`` to the output's dtype, by default the image's. Bytes that come out as floats
+            do so as the row has them.
     """
 
     def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         shape = (*image.shape[:2], *size(image, params, *config))
         if keeps_format and image.dtype == torch.uint8 and is_channels_last(image):
             return torch.empty(shape, dtype=image.dtype, device=image.device, memory_format=torch.channels_last)
-        return image.new_empty(shape)
+        return image.new_empty(shape, dtype=dtype(image, params, *config))
 
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         values = read(image, params, *config)
@@ -79,16 +82,16 @@ def rowwise(
             at = slice(start, stop) if runs or same[start] else start
             source, out = image[at], output[at]
             if same[start]:
-                out.copy_(source)
+                out.copy_(source if out.dtype == source.dtype else load(source, unit))
                 continue
-            if on_bytes is not None and image.dtype == torch.uint8:
+            if on_bytes is not None and image.dtype == out.dtype == torch.uint8:
                 on_bytes(source, params[start], values[start], *config, out=out)
                 continue
             work = source if raw else load(source, unit)
-            into = out if out.dtype == work.dtype else None
+            into = out if raw or out.dtype == work.dtype else None
             result = row(work, params[start], values[start], *config, out=into)
             if result is not out:
-                floats = result.is_floating_point() and not image.is_floating_point()
+                floats = result.is_floating_point() and not out.is_floating_point()
                 out.copy_(rounded(result, unit) if floats else result)
         return output
 

@@ -276,16 +276,32 @@ def invert(
     params, _ = of_call(op, params, where)
     warp = op.last_warp(params).inverse()
     check_batch(targets, len(params["batch_prob"]), None)
-    gate = op.gate(params)
+    return moved_by(warp, targets, op.gate(params), options, lambda image: op.inverse(image, params), {})
+
+
+def moved_by(
+    warp: Warp,
+    targets: Sequence[Target],
+    gate: Tensor | None,
+    options: Mapping[str, Flags],
+    image: Callable[[Tensor], Tensor],
+    sampling: Flags,
+) -> list[Target]:
+    """Move all targets by one warp: images by a function, masks with ``sampling``."""
+
+    def mask(value: Tensor, warp: Warp, chosen: Flags) -> Tensor:
+        return warp.mask(value, **{**sampling, **fitting(chosen, value)})
 
     def moved(target: Target) -> Value:
         key, value, chosen = target.key, target.value, options.get(target.key, {})
         if key == "image":
-            return op.inverse(value, params)
+            return image(value)
         if key == "mask" and isinstance(value, list):
-            return [_as_channels(lambda m, i=i: warp[i].mask(m, **fitting(chosen, m)), v) for i, v in enumerate(value)]
+            return [_as_channels(lambda m, i=i: mask(m, warp[i], chosen), v) for i, v in enumerate(value)]
         if key == "mask":
-            return warp.mask(value, **fitting(chosen, value))
+            return mask(value, warp, chosen)
+        if target.watched:
+            return _each(move(key, value, warp, gate, {}), lambda v: visibility.cut(key, v, warp.size))
         return move(key, value, warp, gate, chosen) if key in SPATIAL else value
 
     return [replace(target, value=moved(target)) for target in targets]

@@ -102,7 +102,12 @@ class Homography(Warp):
         input_size: (H, W) of the input.
         size: (H, W) of the output; None for the input's.
         projective: whether the last row may differ from (0, 0, 1).
+
+    Attributes:
+        filtered: whether an image that shrinks is filtered, so that nothing between the pixels taken is lost.
     """
+
+    filtered: bool = False
 
     def __init__(self, matrix: Tensor, input_size: Size, size: Size | None = None, projective: bool = True) -> None:
         self._matrix = matrix
@@ -132,7 +137,9 @@ class Homography(Warp):
         self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
     ) -> Tensor:
         back = geometry.invert(self.matrix)
-        return native.warp_homography(image, back, self.size, resample, padding_mode, list(fill), self.projective)
+        return native.warp_homography(
+            image, back, self.size, resample, padding_mode, list(fill), self.projective, self.filtered
+        )
 
     def points(self, points: Tensor) -> Tensor:
         still = native.identity_rows(self.matrix).view(-1, 1, 1)
@@ -156,6 +163,12 @@ class Homography(Warp):
 
     def __getitem__(self, row: int) -> "Homography":
         return self._like(self.matrix[row : row + 1])
+
+
+class Fused(Homography):
+    """A homography that stands for several, one after the other."""
+
+    filtered = True
 
 
 class Permutation(Homography):

@@ -54,12 +54,22 @@ STEPS = torch.cat(
     2,
 )
 MIXTURES = torch.cat([torch.tensor([[0.2, 0.3, 0.5]] * 3), STEPS.flatten(1)], 1)
-DTYPES = {"look_up": torch.uint8, "stretch_levels": torch.uint8}
-NAMES = {"colour_jiggle": "colour_jitter"}
+DTYPES = dict.fromkeys(("look_up", "look_up_floats", "stretch_levels", "colour_jitter_wide"), torch.uint8)
+NAMES = dict.fromkeys(("colour_jiggle", "colour_jitter_wide"), "colour_jitter")
+AFTER = torch.tensor([[1.0, 1, 1, 0, 0, 0], [2.0, 1, 0.5, 0.1, 0, -0.2], [1.0, 1, 1, 0, 0, 0]])
 
 CALLS = {
-    "warp_homography": (torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1), 17, 23, 0, 0, [0.5], False),
-    "warp_homography_nearest": (ROTATIONS, 12, 14, 1, 0, [0.0], True),
+    "warp_homography": (
+        torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1),
+        17,
+        23,
+        0,
+        0,
+        [0.5],
+        False,
+        True,
+    ),
+    "warp_homography_nearest": (ROTATIONS, 12, 14, 0, [0.0], True),
     "permute": (FLIPS, 17, 23, "constant", [0.0]),
     "displace_by": (LENS, "fisheye", 0, 0, [0.0]),
     "displace_by_nearest": (PLATE, "thin_plate", 1, 2, [0.0]),
@@ -77,14 +87,16 @@ CALLS = {
     "displace": (FIELD, 0, 1, [0.0]),
     "displace_nearest": (FIELD, 1, 2, [0.0]),
     "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
-    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1), "jitter"),
-    "colour_jiggle": (torch.cat([FACTORS, ORDER.expand(B, 4)], 1), "jiggle"),
-    "photometric_distort": (torch.cat([FACTORS, GATE.view(B, 1), SOURCES], 1),),
+    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", False),
+    "colour_jitter_wide": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", True),
+    "colour_jiggle": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jiggle", True),
+    "photometric_distort": (torch.cat([FACTORS, GATE.view(B, 1), SOURCES], 1), True),
     "take_channels": (SOURCES,),
     "fill_channels": (torch.tensor([[0.0, 0, 0], [1, 0, 1], [0, 1, 0]]), 0.5),
     "equalize": (GATE,),
     "stretch_levels": (GATE,),
     "gamma": (torch.tensor([[1.0, 1.0], [0.6, 1.1], [2.2, 0.9]]),),
+    "look_up_floats": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)),),
     "look_up": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)) * 255,),
     "clahe": (torch.stack([GATE, torch.tensor([40.0, 1.0, 2.0])], 1), 2, 3),
     "box_blur": (GATE, 4, 3, "reflect"),

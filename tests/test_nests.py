@@ -75,6 +75,7 @@ LEAVES: Mapping[str, Callable[[], nn.Module]] = {
 }
 NESTS: Mapping[str, Callable[..., nn.Module]] = {
     "all": K.AugmentationSequential,
+    "fused": lambda *ops, **o: K.AugmentationSequential(*ops, fuse=True, **o),
     "one": K.OneOf,
     "weighted": lambda *ops, **o: K.OneOf(*ops, weights=range(1, len(ops) + 1), p=0.8, **o),
     "some": lambda *ops, **o: K.SomeOf(*ops, n=(0, len(ops)), **o),
@@ -90,12 +91,12 @@ NESTS: Mapping[str, Callable[..., nn.Module]] = {
     "frames": lambda *ops, **o: K.VideoSequential(*ops, same_on_frame=False, if_unsupported_ops="skip", **o),
     "clips": lambda *ops, **o: K.RandomApply(NESTS["video"](NESTS["sized"](*ops), K.Resize((40, 56))), **o),
 }
-OUTER = ("all", "sized", "video", "frames", "clips")
+OUTER = ("all", "fused", "sized", "video", "frames", "clips")
 SHUFFLED = ("some", "again", "order", "kornia")
 TREES = st.recursive(
     st.sampled_from(sorted(LEAVES)),
     lambda inner: st.tuples(
-        st.sampled_from(sorted(set(NESTS) - {*OUTER[1:]})), st.lists(inner, min_size=1, max_size=3)
+        st.sampled_from(sorted(set(NESTS) - {*OUTER[2:]})), st.lists(inner, min_size=1, max_size=3)
     ),
     max_leaves=5,
 )
@@ -109,13 +110,13 @@ def build(tree: Any, **options: Any) -> nn.Module:
 @settings(max_examples=70, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_labels_follow_pixels_through_any_nest(tree: Any, outer: str, seed: int) -> None:
     container = build((outer, [tree]), data_keys=["image", "mask", "keypoints", "bbox_xyxy"])
-    assert_labels_follow(ByTwo(container) if outer in OUTER[2:] else container, seed, rows=4)
+    assert_labels_follow(ByTwo(container) if outer in OUTER[3:] else container, seed, rows=4)
 
 
 TURNS = st.recursive(
     st.sampled_from(["flip", "turn over", "half turn"]),
     lambda inner: st.tuples(
-        st.sampled_from(sorted(set(NESTS) - {*OUTER[1:]})), st.lists(inner, min_size=1, max_size=3)
+        st.sampled_from(sorted(set(NESTS) - {*OUTER[2:]})), st.lists(inner, min_size=1, max_size=3)
     ),
     max_leaves=4,
 )

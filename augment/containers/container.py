@@ -19,7 +19,7 @@ from ..replay import origin
 from ..sampling import Draw, Stream
 from ..targets import Target
 from ..tracing import own_forward
-from . import values
+from . import fusion, values
 from .call import Call, Step
 from .params import CHOSEN, ParamItem, as_items, drawn, given_shape
 from .selection import Selection
@@ -39,6 +39,7 @@ class Container(Recorded, nn.Sequential):
         transformation_matrix_mode: see ``AugmentationSequential``.
         same_on_batch: share the choice of ops among the rows.
         if_unsupported_ops: see ``ImageSequential``.
+        fuse: see ``AugmentationSequential``.
         clips: whether it takes videos.
     """
 
@@ -54,6 +55,7 @@ class Container(Recorded, nn.Sequential):
         self.transformation_matrix_mode = "silent"
         self.same_on_batch = False
         self.if_unsupported_ops = "skip"
+        self.fuse = False
         self.clips = any(isinstance(child, Container) and child.clips for child in args)
         if self.clips:
             self._refuse_images(args)
@@ -165,11 +167,16 @@ class Container(Recorded, nn.Sequential):
             used.append(ParamItem(step.item.name, data))
             return targets
 
+        def run_fused(group: list[Step], targets: list[Target]) -> list[Target]:
+            targets, data = fusion.transform(group, targets, call)
+            used.extend(ParamItem(step.item.name, own) for step, own in zip(group, data, strict=True))
+            return targets
+
         if head is not None and self._merges(head, self._given_shape):
             targets = self._merge(targets, [lambda t, s=s: run(s, t) for s in steps], head, self._given_shape)
         else:
-            for step in steps:
-                targets = run(step, targets)
+            for group in self._runs(steps, call.options):
+                targets = run(group[0], targets) if len(group) == 1 else run_fused(group, targets)
         self._params = used if head is None else [ParamItem(CHOSEN, head), *used]
         return targets
 
@@ -204,12 +211,17 @@ class Container(Recorded, nn.Sequential):
         """Lead all targets back through all children; ``where`` is the path to the container."""
         head, steps = self._steps(params, where)
         self._refuse_plain()
-        backwards = [lambda t, s=s: invert_child(s, t, options) for s in steps]
         if head is not None and self._merges(head, shape := self._shape_then(params)):
+            backwards = [lambda t, s=s: invert_child(s, t, options) for s in steps]
             return self._merge(targets, backwards, head, shape)
-        for step in reversed(backwards):
-            targets = step(targets)
+        for run in reversed(self._runs(steps, options)):
+            one = len(run) == 1
+            targets = invert_child(run[0], targets, options) if one else fusion.invert(run, targets, options)
         return targets
+
+    def _runs(self, steps: Sequence[Step], options: Mapping[str, Flags]) -> list[list[Step]]:
+        """Give the steps that are done as one together."""
+        return fusion.runs([(step.child, step) for step in steps], options) if self.fuse else [[s] for s in steps]
 
     def _refuse_plain(self) -> None:
         """Refuse to lead back through modules that cannot, if they are not to be skipped."""

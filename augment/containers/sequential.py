@@ -11,7 +11,7 @@ from .. import tv, wrapping
 from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
-from . import values
+from . import fusion, values
 from .call import Call
 from .container import Container
 from .options import options_for
@@ -37,6 +37,11 @@ class AugmentationSequential(Container):
             keypoints ``clip``, to cut them to the image; for ``image`` flags of the ops.
         min_visibility: the share of a box's area that has to be seen, in 0..1; with it, every call says in ``valid``
             which boxes and keypoints are still there. None to leave that out.
+        fuse: do runs of ops as one, which ``print`` shows. Ops that move pixels without bending lines are one warp:
+            an image is resampled once, and what is cut off on the way comes back where a later op looks beyond it.
+            They have to interpolate alike, and to fill alike what they uncover. Where that warp shrinks, the image is
+            filtered first. Ops that change colours are one pass, in floats from the first to the last: bytes are
+            rounded once. Anything else ends a run.
 
     Attributes:
         valid: with ``min_visibility``, (B, N) bool for the boxes and keypoints of the last call, by data key (the
@@ -65,6 +70,7 @@ class AugmentationSequential(Container):
         transformation_matrix_mode: str = "silent",
         extra_args: Mapping[Any, Mapping[str, Any]] | None = None,
         min_visibility: float | None = None,
+        fuse: bool = False,
     ) -> None:
         super().__init__(*args, selection=_random_apply(random_apply, random_apply_weights, len(args)))
         self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
@@ -73,6 +79,7 @@ class AugmentationSequential(Container):
         self.transformation_matrix_mode = choice(mode, "transformation_matrix_mode", ("silent", "rigid", "skip"))
         self.extra_args = options_for(extra_args)
         self.min_visibility = None if min_visibility is None else number(min_visibility, "min_visibility", 0.0, 1.0)
+        self.fuse = switch(fuse, "fuse")
         self.valid: dict[str, Value] = {}
         ops = [module for module in self.modules() if isinstance(module, Augmentation)]
         known = {"resample", "padding_mode", "fill"} | {flag for op in ops for flag in op.flags}
@@ -84,6 +91,11 @@ class AugmentationSequential(Container):
         if same_on_batch is not None:
             for module in self._drawing():
                 module.same_on_batch = switch(same_on_batch, "same_on_batch")
+
+    def extra_repr(self) -> str:
+        named = [(child, name) for name, child in self.named_children()]
+        found = fusion.runs(named, self.extra_args) if self.fuse else []
+        return "\n".join(f"as one: {', '.join(run)}" for run in found if len(run) > 1)
 
     def forward(
         self,

@@ -44,6 +44,17 @@ def transform_points(
     return mapped[..., :2] / mapped[..., 2:]
 
 
+def shrinkage(
+    matrix: Tensor,  # (B, 3, 3), output pixel -> input pixel
+    h: int,
+    w: int,
+) -> Tensor:  # (B, 2)
+    """Say how many pixels of the input along x and y one pixel in the middle of an h by w output spans."""
+    mapped = matrix[..., 0] * ((w - 1) / 2) + matrix[..., 1] * ((h - 1) / 2) + matrix[..., 2]
+    place, weight = mapped[:, :2] / mapped[:, 2:], mapped[:, 2:, None]
+    return ((matrix[:, :2, :2] - place.unsqueeze(-1) * matrix[:, 2:, :2]) / weight).norm(dim=-1)
+
+
 def translation(x: Entry, y: Entry, like: Tensor) -> Tensor:
     """Shift by x and y."""
     return matrix3([1, 0, x, 0, 1, y, 0, 0, 1], like)

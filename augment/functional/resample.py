@@ -194,6 +194,41 @@ def homography(
     return sample_grid(image, position, mode, padding, fill)
 
 
+LEVELS = 4
+
+
+def levels(span: Tensor) -> Tensor:
+    """Say how many times to double the width of a filter for pixels that span several of the input.
+
+    The whole number nearest to the logarithm, as mip maps are chosen (OpenGL 4.6, section 8.14).
+    """
+    return span.log2().round().clamp(0, LEVELS)
+
+
+def smoothed(image: Tensor, axis: int, level: int) -> Tensor:  # (B, C, H, W), floating
+    """Filter along an axis with a triangle, 2**level pixels to either side, which edges continue.
+
+    It is the filter that antialiased resizing by that factor blends with, made of triangles of three taps whose
+    distance doubles.
+    """
+    for step in (2**k for k in range(level)):
+        image = _triangle(image, axis, step)
+    return image
+
+
+def smoothed_rows(image: Tensor, axis: int, level: Tensor) -> Tensor:  # level (B,)
+    """Filter each row of a batch as ``smoothed`` does."""
+    for k in range(LEVELS):
+        image = torch.where((level > k).view(-1, 1, 1, 1), _triangle(image, axis, 2**k), image)
+    return image
+
+
+def _triangle(image: Tensor, axis: int, step: int) -> Tensor:
+    n = image.shape[axis]
+    padded = F.pad(image, [0, 0, step, step] if axis == -2 else [step, step, 0, 0], mode="replicate")
+    return torch.lerp(image, (padded.narrow(axis, 0, n) + padded.narrow(axis, 2 * step, n)) / 2, 0.5)
+
+
 def displacement(
     image: Tensor,  # (B, C, H, W), floating, or any dtype with nearest
     field: Tensor,  # (B, 2, h, w), in pixels: output pixel p takes the input at p + field[p]
@@ -316,6 +351,71 @@ LINE = 64  # pixels; lines of a multiple of it share places of the cache
 def odd_lines(shape: Sequence[int], like: Tensor) -> Tensor:  # (C, H, W)
     """Give memory for an image to be turned: lines a power of two apart would meet in one place of the cache."""
     return like.new_empty((*shape[:2], shape[2] + 1))[..., : shape[2]]
+
+
+class Window(NamedTuple):
+    """A window of an image that becomes a whole output.
+
+    Attributes:
+        rows, columns: the window.
+        flips: the axes along which the output is turned round.
+        corners: whether the centres of the corner pixels of window and output meet, or their edges.
+    """
+
+    rows: slice
+    columns: slice
+    flips: list[int]
+    corners: bool
+
+
+APART = 1e-3  # pixels that an edge may lie beside a whole number for rounding
+
+
+def windows(
+    matrix: Tensor,  # (B, 2, 3), output pixel -> input pixel, without rotation or shear
+    height: int,
+    width: int,
+    h: int,
+    w: int,
+    padding: int,
+) -> list[Window | None]:
+    """Find for each row of a batch the whole-pixel window that becomes an h by w output; None where there is none.
+
+    Nothing beside the window is looked at.
+    """
+    matrix = matrix.double()
+    factor, first = torch.stack([matrix[:, 1, 1], matrix[:, 0, 0]], 1), matrix[:, :, 2].flip(1)
+    size, count = torch.tensor([height, width]), torch.tensor([h, w])
+    last = first + factor * (count - 1)
+    low, high = torch.minimum(first, last), torch.maximum(first, last)
+    turned = (factor < 0).tolist()
+    found: list[Window | None] = [None] * len(matrix)
+    for corners, reach in ((True, 0.0), (False, (factor.abs() - 1) / 2)):
+        start, stop = low - reach, high + reach + 1
+        whole = ((start - start.round()).abs() < APART) & ((stop - stop.round()).abs() < APART)
+        before, after = low > start - APART, high < stop - 1 + APART
+        if padding == PADDINGS["border"]:
+            before, after = before | (start < APART), after | (stop > size - APART)
+        fits = whole & before & after & (start > -APART) & (stop < size + APART) & (count > 1)
+        rows = zip(fits.all(1).tolist(), start.round().int().tolist(), stop.round().int().tolist(), strict=True)
+        for i, (fit, (top, left), (bottom, right)) in enumerate(rows):
+            if fit:
+                flips = [axis for axis, turn in zip((1, 2), turned[i], strict=True) if turn]
+                found[i] = Window(slice(top, bottom), slice(left, right), flips, corners)
+    return found
+
+
+def resize_window(
+    image: Tensor,  # (C, H, W), uint8
+    window: Window,
+    out: Tensor,  # (C, h, w), uint8, where to write
+) -> Tensor:
+    """Resize a window of bytes linearly, one axis after the other, each rounded."""
+    part = image[None, :, window.rows, window.columns]
+    target = torch.empty_like(out) if window.flips else out
+    size, corners = list(out.shape[1:]), window.corners
+    torch.ops.aten.upsample_bilinear2d.out(part, size, corners, None, None, out=target[None])
+    return out.copy_(target.flip(window.flips)) if window.flips else out
 
 
 def shifted(

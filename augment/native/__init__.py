@@ -18,7 +18,7 @@ from .plasma import plasma
 from .policy import apply_policy, mix_policies
 from .quantile import dirichlet
 from .resize import resize
-from .tone import equalize, equalize_tiles, gamma, linear_levels, look_up, posterize, stretch
+from .tone import equalize, equalize_tiles, gamma, linear_levels, look_up, look_up_floats, posterize, stretch
 from .weather import rain
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "jpeg",
     "linear_levels",
     "look_up",
+    "look_up_floats",
     "median_blur",
     "mix_policies",
     "permute",

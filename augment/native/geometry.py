@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..functional import resample
+from ..functional import geometry, resample
 from ..opaque import LIBRARY, define, load, rowwise
 from .rows import Out, Rows, keep_rows
 
@@ -22,21 +22,33 @@ class Line(NamedTuple):
     """What a row's matrix says: its numbers, and where it is only scaled and shifted, what a linear blend takes.
 
     Where it is only shifted that is the place of the first pixel. Where it is affine, the columns and the rows add to
-    what is sampled what ``along`` says.
+    what is sampled what ``along`` says. The image is filtered first as ``levels``, along x and y, say. A window of
+    bytes that becomes the whole output is ``window``.
     """
 
     matrix: Rows
     taps: tuple[resample.Taps, resample.Taps] | None = None
     place: tuple[float, float] | None = None
     along: tuple[Tensor, Tensor] | None = None
+    levels: tuple[int, int] = (0, 0)
+    window: resample.Window | None = None
 
 
 def _read_lines(
-    image: Tensor, matrices: Tensor, h: int, w: int, mode: int, padding: int, fill: list[float], projective: bool
+    image: Tensor,
+    matrices: Tensor,
+    h: int,
+    w: int,
+    mode: int,
+    padding: int,
+    fill: list[float],
+    projective: bool,
+    filtered: bool,
 ) -> list[Line]:
     lines = [Line(m) for m in matrices.tolist()]
-    if mode == resample.MODES["nearest"]:
-        return lines
+    if filtered:
+        levels = resample.levels(geometry.shrinkage(matrices[:, :3].detach(), h, w)).int().tolist()
+        lines = [line._replace(levels=(x, y)) for line, (x, y) in zip(lines, levels, strict=True)]
     dtype = torch.promote_types(image.dtype, torch.float32)
     if not projective:
         x, y = resample.along_axes(matrices[:, -3:-1].detach().to(dtype), h, w)
@@ -48,9 +60,18 @@ def _read_lines(
     if shifts == aligned:
         places = [(m[0][2], m[1][2]) if fits else None for fits, (m, *_) in zip(aligned, lines, strict=True)]
         return [line._replace(place=place) for line, place in zip(lines, places, strict=True)]
-    entries, size = matrices.detach().to(dtype), image.shape[-2:]
-    x = resample.axis_taps(entries[:, 0, 0], entries[:, 0, 2], size[1], w, padding)
-    y = resample.axis_taps(entries[:, 1, 1], entries[:, 1, 2], size[0], h, padding)
+    entries, (height, width) = matrices.detach().to(dtype), image.shape[-2:]
+    if filtered and image.dtype == torch.uint8:
+        ways = resample.windows(entries[:, :2], height, width, h, w, padding)
+        fitting = [fits and not any(line.levels) for fits, line in zip(aligned, lines, strict=True)]
+        lines = [
+            line._replace(window=way if fits else None) for line, fits, way in zip(lines, fitting, ways, strict=True)
+        ]
+        aligned = [fits and line.window is None for fits, line in zip(aligned, lines, strict=True)]
+    if not any(aligned):
+        return lines
+    x = resample.axis_taps(entries[:, 0, 0], entries[:, 0, 2], width, w, padding)
+    y = resample.axis_taps(entries[:, 1, 1], entries[:, 1, 2], height, h, padding)
     taps = [pair if fits else None for fits, *pair in zip(aligned, x, y, strict=True)]
     return [line._replace(taps=pair) for line, pair in zip(lines, taps, strict=True)]
 
@@ -65,17 +86,40 @@ def _warp_row(
     padding: int,
     fill: list[float],
     projective: bool,
+    filtered: bool,
     out: Out = None,
 ) -> Tensor:
+    if line.window is not None and out is not None:
+        return resample.resize_window(image, line.window, out)
+    out = out if out is None or out.dtype == torch.promote_types(image.dtype, torch.float32) else None
+    converted = not image.dtype.is_floating_point
+    image = load(image)
+    for axis, level in zip((-1, -2), line.levels, strict=True):
+        image = resample.smoothed(image[None], axis, level)[0]
     if line.place is not None and not matrices.requires_grad:
         return resample.shifted(image, *line.place, h, w, padding, fill, out)
     if line.taps is not None and not matrices.requires_grad:
         return resample.separable(image, *line.taps, padding, fill, out)
     # sampling jumps about, which is slow in memory that was not read in order before; a row that was converted has been
-    read = image if out is None and not image.requires_grad else image.clone()
+    read = image if converted else image.clone()
     if line.along is not None and not matrices.requires_grad:
         return resample.sample_grid(read[None], torch.add(*line.along)[None], mode, padding, fill)[0]
     return resample.homography(read[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
+
+
+def _nearest_row(
+    image: Tensor,
+    matrix: Tensor,
+    m: Rows,
+    h: int,
+    w: int,
+    padding: int,
+    fill: list[float],
+    projective: bool,
+    out: Out = None,
+) -> Tensor:
+    nearest = resample.MODES["nearest"]
+    return resample.homography(image[None], matrix[None], h, w, nearest, padding, fill, projective)[0]
 
 
 def _is_identity(image: Tensor, matrices: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> list[bool]:
@@ -90,10 +134,22 @@ def _given_size(image: Tensor, params: Tensor, h: int, w: int, *_: Any) -> tuple
     return h, w
 
 
-_CONFIG = "SymInt h, SymInt w, int mode, int padding, float[] fill, bool projective"
-_warp = rowwise("warp_homography", _CONFIG, _warp_row, _is_identity_line, _given_size, read=_read_lines)
+_warp = rowwise(
+    "warp_homography",
+    "SymInt h, SymInt w, int mode, int padding, float[] fill, bool projective, bool filtered",
+    _warp_row,
+    _is_identity_line,
+    _given_size,
+    raw=True,
+    read=_read_lines,
+)
 _warp_nearest = rowwise(
-    "warp_homography_nearest", _CONFIG, _warp_row, _is_identity_line, _given_size, raw=True, read=_read_lines
+    "warp_homography_nearest",
+    "SymInt h, SymInt w, int padding, float[] fill, bool projective",
+    _nearest_row,
+    _is_identity,
+    _given_size,
+    raw=True,
 )
 
 
@@ -105,17 +161,25 @@ def warp_homography(
     padding: str,
     fill: list[float],
     projective: bool,
+    filtered: bool = False,
 ) -> Tensor:  # (B, C, *size)
-    """Warp an image by a homography for each row; ``nearest`` keeps values of any dtype exact."""
+    """Warp an image by a homography for each row; ``nearest`` keeps values of any dtype exact.
+
+    ``filtered`` filters it before, where a pixel of the output spans several of the input.
+    """
     config = (*size, *resample.codes(mode, padding), fill, projective)
     if mode == "nearest":
         if image.is_cpu:
-            return _warp_nearest(image, matrix, *config)
+            return _warp_nearest(image, matrix, *size, *config[3:])
         return keep_rows(identity_rows(matrix), image, resample.homography(image, matrix, *config))
     scaled = resample.normalised(matrix, image.shape[-2], image.shape[-1])
     if image.is_cpu:
-        return _warp(image, torch.cat([matrix, scaled], 1), *config)
-    return keep_rows(identity_rows(matrix), image, resample.homography(load(image), scaled, *config))
+        return _warp(image, torch.cat([matrix, scaled], 1), *config, filtered)
+    work = load(image)
+    if filtered:
+        along_x, along_y = resample.levels(geometry.shrinkage(matrix, *size)).unbind(1)
+        work = resample.smoothed_rows(resample.smoothed_rows(work, -1, along_x), -2, along_y)
+    return keep_rows(identity_rows(matrix), image, resample.homography(work, scaled, *config))
 
 
 # -------------------------------------------------------------------------------------------------------- permutation

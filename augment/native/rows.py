@@ -15,6 +15,11 @@ def keep_rows(keep: Tensor, image: Tensor, output: Tensor, unit: bool = False) -
     return torch.where(keep.view(-1, 1, 1, 1), image, output) if output.shape == image.shape else output
 
 
+def widened(image: Tensor, params: Tensor, *config: object) -> torch.dtype:
+    """Give the dtype that comes out where the last of the static arguments says whether bytes become floats."""
+    return torch.float32 if config[-1] and image.dtype == torch.uint8 else image.dtype
+
+
 def read_nothing(image: Tensor, params: Tensor, *_: object) -> list[None]:
     """Leave the params of the rows where they are."""
     return [None] * len(params)

@@ -99,6 +99,33 @@ def linear_levels(
     return _linear(image, lines.expand(-1, image.shape[1], -1))
 
 
+def _look_up_floats_row(image: Tensor, tables: Tensor, places: Tensor, out: Out = None) -> Tensor:
+    if out is None:
+        return tables.gather(1, image.flatten(1).long()).view(image.shape)
+    for plane, table, target in zip(image, tables, out, strict=True):
+        torch.index_select(table, 0, places.view(plane.shape).copy_(plane).flatten(), out=target.view(-1))
+    return out
+
+
+_look_up_floats = rowwise(
+    "look_up_floats",
+    "",
+    _look_up_floats_row,
+    lambda image, tables, *_: [False] * len(image),
+    raw=True,
+    read=lambda image, *_: [image.new_empty(image.shape[-2:].numel(), dtype=torch.int32)] * len(image),
+    dtype=lambda image, tables: tables.dtype,
+)
+
+
+def look_up_floats(
+    image: Tensor,  # (B, C, H, W), uint8
+    tables: Tensor,  # (B, C, 256), floating
+) -> Tensor:  # (B, C, H, W), the tables' dtype
+    """Give every byte its entry in the table of its channel."""
+    return _look_up_floats(image, tables)
+
+
 def _closed(image: Tensor, params: Tensor, numbers: list[float], *_: object) -> list[bool]:
     """Read a gate (B,) that is the only parameter."""
     return [not gate for gate in numbers]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import choice, number, whole
+from ..arguments import choice, number, one_a_channel, whole
 from ..base import Flags, Params
 from ..functional.illuminants import TABLES
 from ..kinds import Intensity
@@ -45,7 +45,16 @@ class RandomChannelShuffle(Intensity):
         check((source >= 0) & (source < source.shape[-1]), None, "channels: expected numbers of channels")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.take_channels(input, places(self, params, "channels", input))
+        return native.take_channels(input, places(self, params, "channels", input.shape[1]))
+
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        taken, source = [], places(self, params, "channels", len(planes)).view(-1, len(planes), 1, 1)
+        for place in range(len(planes)):
+            plane = planes[0]
+            for channel in range(1, len(planes)):
+                plane = torch.where(source[:, place] == channel, planes[channel], plane)
+            taken.append(plane)
+        return taken
 
 
 class RandomChannelDropout(Intensity):
@@ -102,11 +111,18 @@ class RandomChannelDropout(Intensity):
         check(params["channel_idx"] >= 0, gate, "channel_idx: expected numbers of channels")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        chosen = params["channel_idx"]
-        channels = torch.arange(input.shape[1], device=input.device)
-        lost = (chosen.unsqueeze(2) == channels).any(1) & self.gate(params).unsqueeze(1)
+        lost = self.lost(params, input.shape[1]) & self.gate(params).unsqueeze(1)
         value = round(self.fill_value * 255) if input.dtype == torch.uint8 else self.fill_value
         return native.fill_channels(input, lost, value)
+
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        lost = self.lost(params, len(planes)).unsqueeze(2).unsqueeze(3).unbind(1)
+        return [torch.where(gone, self.fill_value, plane) for gone, plane in zip(lost, planes, strict=True)]
+
+    def lost(self, params: Params, count: int) -> Tensor:
+        """Say which of so many channels (B, count) are filled."""
+        chosen = params["channel_idx"]
+        return (chosen.unsqueeze(2) == torch.arange(count, device=chosen.device)).any(1)
 
 
 class RandomRGBShift(Intensity):
@@ -146,9 +162,9 @@ class RandomRGBShift(Intensity):
             "b_shift": Range(b_shift_limit, "b_shift_limit", 0.0, (-INFINITY, INFINITY)),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        shift = torch.stack([params[name] for name in self.ranges], 1).view(-1, 3, 1, 1)
-        return (input.clamp(0, 1) + shift).clamp(0, 1)
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        shift = torch.stack([params[name] for name in self.ranges], 1).view(-1, 3, 1, 1)[:, channels]
+        return (values.clamp(0, 1) + shift).clamp(0, 1)
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         shift = torch.stack([params[name] for name in self.ranges], 1)
@@ -209,9 +225,9 @@ class RandomPlanckianJitter(Intensity):
         inside = (params["idx"] >= 0) & (params["idx"] < len(self.pl))
         check(inside, None, f"idx: expected numbers in 0..{len(self.pl) - 1}")
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        ratios = self.pl.to(input.device)[params["idx"].long()].view(-1, 3, 1, 1).to(input.dtype)
-        return (input.clamp(0, 1) * ratios).clamp(0, 1)
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        ratios = self.pl.to(values.device)[params["idx"].long()].view(-1, 3, 1, 1)[:, channels].to(values.dtype)
+        return (values.clamp(0, 1) * ratios).clamp(0, 1)
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         ratios = self.pl.to(image.device)[params["idx"].long()].float()
@@ -219,9 +235,23 @@ class RandomPlanckianJitter(Intensity):
         return native.linear_levels(image, ratios, torch.zeros_like(ratios))
 
 
-def places(op: Intensity, params: Params, name: str, image: Tensor) -> Tensor:
-    """Give the channel of the input that comes to each place of the output (B, C), its own where the gate is closed."""
-    source, own = params[name], torch.arange(image.shape[1], device=image.device)
+def check_channels(op: Intensity, shape: Sequence[int], flags: Flags, *names: str) -> None:
+    """Require of flags that they hold one number, or one a channel of an image (B, C, H, W)."""
+    for name in names:
+        one_a_channel(flags[name], shape[1], f"{type(op).__name__}: {name}")
+
+
+def of_channels(flags: Flags, channels: slice, *names: str) -> list[list[float]]:
+    """Give the numbers of flags for some channels; with all of them, lists of one length."""
+    found = [flags[name] if len(flags[name]) == 1 else flags[name][channels] for name in names]
+    longest = max(map(len, found))
+    return [values * (longest // len(values)) for values in found]
+
+
+def places(op: Intensity, params: Params, name: str, count: int) -> Tensor:
+    """Give the channel of the input that comes to each of C places (B, C), its own where the gate is closed."""
+    source = params[name]
+    own = torch.arange(count, device=source.device)
     if source.shape[1:] != own.shape:
         raise ValueError(
             f"{type(op).__name__}: params[{name!r}]: expected a number for each of {len(own)} channels, "

@@ -7,12 +7,13 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import deviations, one_a_channel
+from ..arguments import deviations
 from ..base import Flags, Params
 from ..functional import colour
 from ..functional.resample import per_channel
 from ..kinds import Intensity
 from ..sampling import Bounds, Range
+from .channels import check_channels, of_channels
 
 INFINITY = float("inf")
 
@@ -49,9 +50,9 @@ class RandomBrightness(Intensity):
         self.ranges = {"brightness_factor": Range(brightness, "brightness", 1.0, (0, 2))}
         self.accept(clip_output=clip_output)
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
-        return input.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else input + gain
+        return values.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else values + gain
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         factor = params["brightness_factor"].unsqueeze(1)
@@ -92,9 +93,9 @@ class RandomContrast(Intensity):
         self.ranges = {"contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY))}
         self.accept(clip_output=clip_output)
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         factor = params["contrast_factor"].view(-1, 1, 1, 1)
-        return input.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else input * factor
+        return values.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else values * factor
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         factor = params["contrast_factor"].unsqueeze(1)
@@ -241,13 +242,19 @@ class Normalize(Intensity):
         super().__init__(p=p, keepdim=keepdim)
         self.accept(mean=mean, std=std)
 
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        check_channels(self, shape, flags, "mean", "std")
+
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         return dtype if dtype.is_floating_point else torch.float32
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        mean, std = channel_pairs(self, input, flags)
-        scale = per_channel([1 / s for s in std], input)
-        return (input * scale).add_(per_channel([-m / s for m, s in zip(mean, std, strict=True)], input))
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        scale, shift = self.linear(flags, channels)
+        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
+
+    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
+        mean, std = of_channels(flags, channels, "mean", "std")
+        return [1 / s for s in std], [-m / s for m, s in zip(mean, std, strict=True)]
 
 
 class Denormalize(Intensity):
@@ -267,15 +274,13 @@ class Denormalize(Intensity):
         super().__init__(p=p, keepdim=keepdim)
         self.accept(mean=mean, std=std)
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        mean, std = channel_pairs(self, input, flags)
-        return (input * per_channel(std, input)).add_(per_channel(mean, input))
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        check_channels(self, shape, flags, "mean", "std")
 
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        scale, shift = self.linear(flags, channels)
+        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
 
-def channel_pairs(op: Intensity, input: Tensor, flags: Flags) -> tuple[list[float], list[float]]:
-    """Give mean and std, one number a channel."""
-    channels, pairs = input.shape[1], []
-    for name in ("mean", "std"):
-        values = one_a_channel(flags[name], channels, f"{type(op).__name__}: {name}")
-        pairs.append(values * channels if len(values) == 1 else values)
-    return pairs[0], pairs[1]
+    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
+        mean, std = of_channels(flags, channels, "mean", "std")
+        return std, mean

@@ -103,6 +103,7 @@ class RandomCrop(Geometric):
         ValueError: if the window is larger than the padded image.
     """
 
+    whole_pixels = True
     columns = 2
     param_names = (*WINDOW, "padding_size")
     param_shapes = SHAPES
@@ -126,6 +127,7 @@ class RandomCrop(Geometric):
         self.size = pair(size, "size")
         self.padding = _sides(padding)
         self.pad_if_needed = switch(pad_if_needed, "pad_if_needed")
+        self.looks_beyond = self.pad_if_needed or any(self.padding)
         self.accept(
             padding_mode=padding_mode,
             fill=fill,
@@ -206,6 +208,8 @@ class CenterCrop(Geometric):
         ValueError: if the window is larger than the image.
     """
 
+    whole_pixels = True
+    looks_beyond = False
     param_names = WINDOW
     param_shapes = SHAPES
 
@@ -266,6 +270,7 @@ class RandomResizedCrop(Geometric):
         src, dst: (B, 4, 2), corner pixels of the window and of the output. input_size, output_size: (B, 2).
     """
 
+    looks_beyond = False
     columns = 2 * CANDIDATES + 2
     param_names = WINDOW
     param_shapes = SHAPES
@@ -338,6 +343,7 @@ class Resize(Geometric):
         src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
     """
 
+    looks_beyond = False
     param_names = WINDOW
     param_shapes = SHAPES
 

@@ -45,6 +45,7 @@ class RandomElasticTransform(Geometric):
         noise: (B, 2, H, W) in [-1, 1], x and y.
     """
 
+    bends = True
     param_names = ("noise",)
     param_shapes: ClassVar = {"noise": None}
     spelling: ClassVar = {"fill": "fill_value"}
@@ -111,6 +112,7 @@ class RandomFisheye(Geometric):
         center_x, center_y, gamma: (B, 1).
     """
 
+    bends = True
     param_shapes: ClassVar = {"center_x": (1,), "center_y": (1,), "gamma": (1,)}
 
     def __init__(
@@ -181,6 +183,7 @@ class RandomThinPlateSpline(Geometric):
         src, dst: (B, 5, 2), in halves of the image's size from its middle.
     """
 
+    bends = True
     columns = 10
     param_names = ("src", "dst")
     param_shapes: ClassVar = {"src": (5, 2), "dst": (5, 2)}
@@ -244,6 +247,7 @@ class RandomGridDistortion(Geometric):
         steps_x, steps_y: (B, num_steps), widths of the input's cells, 1 being even.
     """
 
+    bends = True
     param_names = ("steps_x", "steps_y")
 
     def __init__(

@@ -28,6 +28,9 @@ class RandomHorizontalFlip(Geometric):
         (B, C, H, W) to (B, C, H, W).
     """
 
+    whole_pixels = True
+    looks_beyond = False
+
     def __init__(
         self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
     ) -> None:
@@ -53,6 +56,9 @@ class RandomVerticalFlip(Geometric):
     Shape:
         (B, C, H, W) to (B, C, H, W).
     """
+
+    whole_pixels = True
+    looks_beyond = False
 
     def __init__(
         self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
@@ -141,6 +147,8 @@ class RandomD4(Geometric):
             transposition before them; 0..7 on a square, else 0..3.
     """
 
+    whole_pixels = True
+    looks_beyond = False
     columns = 1
     param_names = ("symmetry",)
 
@@ -181,6 +189,8 @@ class RandomTranspose(Geometric):
     Shape:
         (B, C, H, W) to (B, C, W, H).
     """
+
+    whole_pixels = True
 
     def __init__(self, p: float | Tensor = 0.5, same_on_batch: bool = False, keepdim: bool = False) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)

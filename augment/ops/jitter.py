@@ -76,8 +76,10 @@ class ColorJitter(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.order is not None:
             return super().apply_transform(input, params, flags)
-        factors = torch.stack([params[name] for name in FACTORS], 1)
-        return native.colour_jitter(input, factors, params["order"], "jitter")
+        return native.colour_jitter(input, *factors_and_order(params), "jitter")
+
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
+        return native.colour_jitter(image, *factors_and_order(params), "jitter", after)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = [params[name].view(-1, 1, 1) for name in FACTORS]
@@ -140,8 +142,10 @@ class ColorJiggle(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.order is not None:
             return super().apply_transform(input, params, flags)
-        factors = torch.stack([params[name] for name in FACTORS], 1)
-        return native.colour_jitter(input, factors, params["order"], "jiggle")
+        return native.colour_jitter(input, *factors_and_order(params), "jiggle")
+
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
+        return native.colour_jitter(image, *factors_and_order(params), "jiggle", after)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = [params[name].view(-1, 1, 1) for name in FACTORS]
@@ -212,9 +216,16 @@ class RandomPhotometricDistort(Intensity):
         check(source.sort(-1).values == channels, gate, "channel_permutation: expected each channel once")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        source = places(self, params, "channel_permutation", input)
+        return native.photometric_distort(input, *self.steps(params, input))
+
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
+        scale, shift = (x.unsqueeze(2).unsqueeze(3) for x in after)
+        return native.photometric_distort(image, *self.steps(params, image), wide=True) * scale + shift
+
+    def steps(self, params: Params, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Give the factors (B, 4), whether the contrast comes before (B,), and which channel comes where (B, C)."""
         factors = torch.stack([params[name] for name in FACTORS], 1)
-        return native.photometric_distort(input, factors, params["contrast_before"], source)
+        return factors, params["contrast_before"], places(self, params, "channel_permutation", image.shape[1])
 
 
 def factor_ranges(
@@ -227,6 +238,11 @@ def factor_ranges(
         "saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY)),
         "hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5)),
     }
+
+
+def factors_and_order(params: Params) -> tuple[Tensor, Tensor]:
+    """Give the factors (B, 4) and the order (4,) of the steps."""
+    return torch.stack([params[name] for name in FACTORS], 1), params["order"]
 
 
 def fixed_order(order: Any) -> tuple[int, ...] | None:

@@ -34,6 +34,7 @@ class PadTo(Geometric):
         ValueError: if a reflection is to be longer than the image less one pixel, or a circular border than the image.
     """
 
+    whole_pixels = True
     flag_checks = {"padding_mode": whole_pixel_border, "fill": channel_values}
     spelling = {"padding_mode": "pad_mode", "fill": "pad_value"}
 
@@ -84,6 +85,7 @@ class LongestMaxSize(Geometric):
         src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
     """
 
+    looks_beyond = False
     param_names = WINDOW
     param_shapes = SHAPES
 
@@ -129,6 +131,7 @@ class SmallestMaxSize(Geometric):
         src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
     """
 
+    looks_beyond = False
     param_names = WINDOW
     param_shapes = SHAPES
 

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..arguments import one_a_channel
 from ..base import Flags, Params
 from ..functional import tone
 from ..functional.resample import per_channel
 from ..kinds import Intensity
 from ..opaque import load, store
 from ..sampling import Bounds, Draw, Range, numbers
+from .channels import check_channels, of_channels
 
 
 class RandomEqualize(Intensity):
@@ -73,9 +73,9 @@ class RandomSolarize(Intensity):
             "additions": Range(additions, "additions", 0.0, (-0.5, 0.5)),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         threshold, addition = (params[name].view(-1, 1, 1, 1) for name in ("thresholds", "additions"))
-        return tone.solarize(input, threshold, addition)
+        return tone.solarize(values, threshold, addition)
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         return native.look_up(image, self.tables(image[:, :1], params, flags, gate))  # channels are alike
@@ -120,6 +120,10 @@ class RandomPosterize(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.posterize(input, params["bits_factor"])
 
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        bits = params["bits_factor"].view(-1, 1, 1, 1)
+        return torch.where(bits == 8, values, tone.posterize(values, bits))
+
 
 class RandomInvert(Intensity):
     """Subtract from the highest value, without a cut.
@@ -142,13 +146,20 @@ class RandomInvert(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.accept(max_val=max_val)
 
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        check_channels(self, shape, flags, "max_val")
+
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        top = one_a_channel(flags["max_val"], input.shape[1], "RandomInvert: max_val")
+        top = flags["max_val"]
         gate = self.gate(params).view(-1, 1, 1, 1)
         if input.dtype == torch.uint8 and top == [1.0]:
             return input ^ (gate * 255).to(torch.uint8)
         work = load(input, unit=True)
         return torch.where(gate, store(per_channel(top, work) - work, input.dtype, unit=True), input)
+
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        (top,) = of_channels(flags, channels, "max_val")
+        return per_channel(top, values) - values
 
 
 class RandomAutoContrast(Intensity):
@@ -180,6 +191,9 @@ class RandomAutoContrast(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.stretch(input, self.gate(params), flags["clip_output"])
+
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        return [tone.stretch(plane, flags["clip_output"]) for plane in planes]
 
 
 class RandomGamma(Intensity):
@@ -218,6 +232,10 @@ class RandomGamma(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.gamma(input, params["gamma_factor"], params["gain_factor"])
+
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        exponent, gain = (params[name].view(-1, 1, 1, 1) for name in ("gamma_factor", "gain_factor"))
+        return tone.gamma(values, exponent, gain)
 
 
 class RandomClahe(Intensity):

@@ -1,0 +1,94 @@
+"""A run of ops that move pixels, as one warp: an image is resampled once."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from .. import targets as tg
+from ..arguments import channel_values
+from ..base import Flags
+from ..kinds import Geometric
+from ..targets import Target
+from ..warp import Fused, Homography, Permutation
+from .call import Call, Step, Turn, given, shape_for, turn_of
+
+# how what lies beyond an image comes to be seen, by the names that ops have for it
+BEYOND = {"border": "border", "replicate": "border", "reflection": "reflection", "symmetric": "reflection"}
+CONSTANT = ("zeros", "constant", "fill")
+
+
+class Look(NamedTuple):
+    """How an op looks at an image: how it interpolates, and what it sees beyond; None where any way will do."""
+
+    resample: str | None
+    beyond: tuple[str, tuple[float, ...]] | None
+
+    def beside(self, other: "Look") -> "Look | None":
+        """Give the look of both as one; None where they differ."""
+        pairs = list(zip(self, other, strict=True))
+        if any(None not in pair and pair[0] != pair[1] for pair in pairs):
+            return None
+        return Look(self.resample or other.resample, self.beyond or other.beyond)
+
+
+def look(op: Geometric, flags: Flags) -> Look | None:
+    """Say how an op looks at an image; None where it cannot be one with others."""
+    if op.bends or op.looks_at_boxes or op.overrides - {"compute_transformation", "generate_parameters"}:
+        return None
+    resample = None if op.whole_pixels else flags.get("resample", "bilinear")
+    if not op.looks_beyond:
+        return Look(resample, None)
+    mode = flags.get("padding_mode", "zeros")
+    if mode not in CONSTANT:
+        return Look(resample, (BEYOND[mode], ())) if mode in BEYOND else None
+    fill = channel_values(flags.get("fill") or 0.0, "fill")
+    return Look(resample, ("zeros", tuple(fill[:1] if len(set(fill)) == 1 else fill)))
+
+
+def transform(steps: Sequence[Step], targets: list[Target], call: Call) -> tuple[list[Target], list[Any]]:
+    """Apply a run to all targets, and give with the targets the parameters that each op used."""
+    shape, device = shape_for(steps[0], targets)
+    like, warps, turns = torch.empty((), device=device), [], []
+    with torch.autocast(device.type, enabled=False):
+        for step in steps:
+            turns.append(turn := turn_of(step, targets, shape, device, call))
+            warps.append(turn.op.gated_warp(like.expand(shape), *turn[1:]))
+            turn.op.record(turn.params, shape, turn.flags)
+            shape = (*shape[:-2], *warps[-1].size)
+        moved = _move(turns, targets, fused(warps), call.options, {})
+    return moved, [turn.op._params for turn in turns]
+
+
+def invert(steps: Sequence[Step], targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+    """Lead all targets back through a run."""
+    turns = [given(step, options) for step in steps]
+    warp = fused([turn.op.last_warp(turn.params) for turn in turns])
+    tg.check_batch(targets, len(turns[0].params["batch_prob"]), warp.size)
+    return _move(turns, targets, warp.inverse(), options, {"padding_mode": "zeros"})
+
+
+def fused(warps: Sequence[Homography]) -> Homography:
+    """Give several warps as one: whole pixels stay exact, and what is interpolated is filtered where it shrinks."""
+    warp: Any = functools.reduce(lambda one, following: one.then(following), warps)
+    return warp if isinstance(warp, Permutation) else Fused(warp.matrix, warp.input_size, warp.size, warp.projective)
+
+
+def _move(
+    turns: Sequence[Turn], targets: list[Target], warp: Homography, options: Mapping[str, Flags], sampling: Flags
+) -> list[Target]:
+    """Move all targets by the warp of a run, which samples as its ops do but for ``sampling``."""
+    modes = [turn.flags.get("resample", "bilinear") for turn in turns if not turn.op.whole_pixels]
+    seeing = next((turn for turn in turns if turn.op.looks_beyond), None)
+    border = "border" if seeing is None else BEYOND.get(seeing.flags.get("padding_mode", "zeros"), "zeros")
+    how = {"resample": (*modes, "bilinear")[0], "padding_mode": border, **sampling}
+
+    def image(value: Tensor) -> Tensor:
+        filled = {} if seeing is None else seeing.op.sampling(seeing.flags, value)
+        return warp.image(value, **how, fill=filled.get("fill", (0.0,)))
+
+    gates = [turn.gate for turn in turns if turn.gate is not None]
+    changed = torch.stack(gates).any(0) if len(gates) == len(turns) else None
+    return tg.moved_by(warp, targets, changed, options, image, {"padding_mode": how["padding_mode"]})
