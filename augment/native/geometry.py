@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..functional import geometry, resample
-from ..opaque import LIBRARY, define, load, rowwise
+from ..opaque import LIBRARY, define, empty_bytes_like, load, rowwise
 from .rows import Out, Rows, keep_rows
 
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -295,7 +295,7 @@ def permute(
 def _place(image: Tensor, top: int, left: int, h: int, w: int, fill: list[float]) -> Tensor:
     rows, source_rows = _overlap(1, top, image.shape[-2], h)
     columns, source_columns = _overlap(1, left, image.shape[-1], w)
-    output = image.new_empty((*image.shape[:2], h, w))
+    output = empty_bytes_like(image, (*image.shape[:2], h, w))
     output[..., rows, columns] = image[..., source_rows, source_columns]
     if (rows, columns) != (slice(0, h), slice(0, w)):
         level = resample.per_channel(fill, image)
@@ -310,7 +310,7 @@ _place_op = define(
     "place",
     "(Tensor image, SymInt top, SymInt left, SymInt h, SymInt w, float[] fill) -> Tensor",
     _place,
-    lambda image, top, left, h, w, fill: image.new_empty((*image.shape[:2], h, w)),
+    lambda image, top, left, h, w, fill: empty_bytes_like(image, (*image.shape[:2], h, w)),
 )
 
 
