@@ -123,3 +123,12 @@ def test_bytes_stay_channels_last(op: Any) -> None:
     assert torch.equal(found, expected)
     assert expected.is_contiguous()
     assert found.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("format", [torch.contiguous_format, torch.channels_last])
+def test_resizes_are_rounded_once(corners: bool, format: torch.memory_format) -> None:
+    image = picture(2, dtype=torch.uint8).contiguous(memory_format=format)
+    found = K.Resize((9, 30), align_corners=corners)(image)
+    exact = torch.nn.functional.interpolate(image.double(), (9, 30), mode="bilinear", align_corners=corners)
+    assert_rounded(found, exact)
