@@ -197,6 +197,11 @@ def _permute_row(
         )
         return image.index_select(-2, index_y).index_select(-1, index_x)
     part = image[..., plan.source[0], plan.source[1]]
+    upside_down = plan.flips == [-2] and plan.whole and image.dtype != torch.uint8
+    if upside_down and out is not None and out.is_contiguous() and part.is_contiguous():  # written once
+        lines = torch.arange(h - 1, -1, -1, device=image.device)
+        torch.index_select(part.view(-1, h, w), 1, lines, out=out.view(-1, h, w))
+        return out
     part = part.flip(plan.flips) if plan.flips else part
     if plan.whole:
         return part
@@ -209,8 +214,8 @@ def _permute_row(
 def _flip_all(
     image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any
 ) -> tuple[Tensor, list[bool]] | None:
-    """Flip all rows as most of those do that are flipped, unless those are few: calls cost more than pixels."""
-    if image.shape[-2:] != (h, w):
+    """Flip all bytes as most rows do that are flipped, unless those are few: calls cost more than such pixels."""
+    if image.shape[-2:] != (h, w) or image.dtype != torch.uint8:
         return None
     along_x, along_y = ([1.0, 0.0, 0.0], [-1.0, 0.0, w - 1.0]), ([0.0, 1.0, 0.0], [0.0, -1.0, h - 1.0])
     flips = {(-1,): [along_x[1], along_y[0]], (-2,): [along_x[0], along_y[1]], (-2, -1): [along_x[1], along_y[1]]}
