@@ -110,6 +110,8 @@ def together(rows: Target, start: Target, given: Target, data_format: str, frame
 def classes_apart(target: Target, frames: int) -> Target:
     """Give the classes that a mix shall mix with every frame as a row: those of clips, or of frames (B, T, ...)."""
     value = target.value
+    if isinstance(value, (list, tuple)) and all(isinstance(entry, Tensor) and entry.ndim for entry in value):
+        return replace(target, value=[row for entry in value for row in _by_frame(entry, frames)])
     if not isinstance(value, Tensor) or value.ndim == 0:
         return target
     if _of_clips(value):
@@ -122,9 +124,22 @@ def classes_apart(target: Target, frames: int) -> Target:
 def classes_together(rows: Target, given: Target, frames: int, same: bool) -> Target:
     """Give mixed classes by clip: as those of its first frame where all are the ``same``, else for every frame."""
     value, b = rows.value, len(given.value)
+    if isinstance(value, list):
+        stacked = [torch.stack(value[i : i + frames]) for i in range(0, len(value), frames)]
+        pairs = zip(stacked, given.value, strict=True)
+        return replace(given, value=[new[0] if same and old.ndim == 1 else new for new, old in pairs])
     dim = 0 if value.shape[0] == b * frames else 1  # rows of several rectangles stand first
     value = value.unflatten(dim, (b, frames))
     return replace(given, value=value.select(dim + 1, 0) if same and _of_clips(given.value) else value)
+
+
+def _by_frame(classes: Tensor, frames: int) -> Sequence[Tensor]:
+    """Give the classes (n,) of what is in a clip, or (T, n), for every frame."""
+    if classes.ndim == 1:
+        return [classes] * frames
+    if len(classes) != frames:
+        raise ValueError(f"class: expected entries (n,), or ({frames}, n) for frames; got shape {tuple(classes.shape)}")
+    return classes.unbind(0)
 
 
 def _of_clips(value: Tensor) -> bool:

@@ -12,25 +12,27 @@ from torch import Tensor, nn
 
 from .base import Augmentation
 from .containers.container import Container
+from .containers.dispatcher import Dispatcher
 from .recorded import Recorded, arguments, parameters
 from .saving import tensor_from_dict, tensor_to_dict
 
 VERSION = 1
 SETTINGS = ("p", "p_batch", "same_on_batch", "keepdim")  # what may be set anew on an op
+HOLDERS = (Container, Dispatcher)  # what has ops or containers inside
 Classes = Mapping[str, type[Any]]
 
 
 def to_dict(pipeline: nn.Module, classes: Classes | None = None) -> dict[str, Any]:
-    """Give the configuration of an op or a container as a dict of plain values, which ``from_dict`` builds anew.
+    """Give the configuration of an op, a container or a dispatcher as plain values, which ``from_dict`` builds anew.
 
     Args:
-        pipeline: an op or a container, of ops and containers alone. Written are the arguments that it was built with,
+        pipeline: an op, or what holds ops and containers alone. Written are the arguments that it was built with,
             and ``p``, ``p_batch``, ``same_on_batch`` and ``keepdim`` as they are now; no generator, and no params.
         classes: a user's own classes by name.
 
     Returns:
-        ``{"version": 1, "pipeline": {class name: arguments}}``; what is in a container is the list ``ops`` among its
-        arguments.
+        ``{"version": 1, "pipeline": {class name: arguments}}``; what is in a container or a dispatcher is the list
+        ``ops`` among its arguments.
 
     Example:
         >>> to_dict(AugmentationSequential(RandomHorizontalFlip(p=0.3)))["pipeline"]
@@ -40,7 +42,7 @@ def to_dict(pipeline: nn.Module, classes: Classes | None = None) -> dict[str, An
 
 
 def from_dict(data: Mapping[str, Any], classes: Classes | None = None) -> Any:
-    """Build the op or the container that a dict of ``to_dict`` describes; nothing but its classes is run.
+    """Build the op, container or dispatcher that a dict of ``to_dict`` describes; nothing but its classes is run.
 
     Args:
         data: what ``to_dict`` gave, or the same written by hand.
@@ -64,10 +66,30 @@ def from_yaml(text: str, classes: Classes | None = None) -> Any:
     """Build what YAML of ``to_yaml``, or written by hand, describes; needs PyYAML."""
     yaml = _yaml()
     try:
+        _refuse_twice(yaml.compose(text, yaml.SafeLoader), "", set())
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(f"text: expected YAML, got {text!r:.80} ({error})") from None
     return from_dict(data, classes)
+
+
+def _refuse_twice(node: Any, path: str, seen: set[int]) -> None:
+    """Refuse a key that a node of YAML has twice, of which reading it would take the last; ``path`` leads to it."""
+    if node is None or isinstance(node.value, str) or id(node) in seen:
+        return
+    seen.add(id(node))  # an alias is the node itself
+    if node.id == "sequence":
+        for i, part in enumerate(node.value):
+            _refuse_twice(part, f"{path}[{i}]", seen)
+        return
+    found = set()
+    for key, value in node.value:
+        name = key.value if isinstance(key.value, str) else str(key.start_mark)
+        if (key.tag, name) in found:
+            line = key.start_mark.line + 1
+            raise ValueError(f"text: {path or 'data'}: expected each key once, got {name!r} again in line {line}")
+        found.add((key.tag, name))
+        _refuse_twice(value, f"{path}.{name}" if path else name, seen)
 
 
 def _yaml() -> Any:
@@ -78,11 +100,15 @@ def _yaml() -> Any:
 
 
 def _known(classes: Classes | None) -> dict[str, type[Any]]:
-    """Give all classes that may be named: those of the package that are no mere bases, and a user's own."""
+    """Give all classes that may be named: those of the package that are no mere bases, and a user's own.
+
+    A class that has two names is written by its own, which comes first.
+    """
     package = sys.modules[__package__ or ""]
-    found = [getattr(package, name) for name in package.__all__]
-    own = [cls for cls in found if isinstance(cls, type) and issubclass(cls, (Augmentation, Container))]
-    known = {cls.__name__: cls for cls in own if vars(cls).get("kind") is not cls}
+    found = {name: getattr(package, name) for name in package.__all__}
+    own = {name: cls for name, cls in found.items() if isinstance(cls, type) and issubclass(cls, Recorded)}
+    own = {name: cls for name, cls in own.items() if vars(cls).get("kind") is not cls}
+    known: dict[str, type[Any]] = {cls.__name__: cls for cls in own.values()} | own
     for name, cls in (classes or {}).items():
         if not (isinstance(cls, type) and issubclass(cls, Recorded)):
             raise TypeError(f"classes[{name!r}]: expected a class of ops or containers, got {cls!r}")
@@ -101,20 +127,21 @@ def _entry(module: nn.Module, path: str, known: Mapping[str, type[Any]]) -> dict
     names, where = _argument_names(cls), f"{path}.{name}"
     renamed = {parameter.name: key for key, parameter in names.items()}
     given = {renamed.get(key, key): value for key, value in arguments(module).items()}
-    if isinstance(module, Container):
+    if isinstance(module, HOLDERS):
         given.pop("ops", None)
     written = {key: _plain(value, f"{where}: argument {key!r}") for key, value in given.items()}
     if isinstance(module, Augmentation):
         written |= _settings(module, names, written)
-    if isinstance(module, Container) and "ops" in names:
-        ops = [_entry(child, f"{path}.ops[{i}]", known) for i, child in enumerate(module.children())]
+    if isinstance(module, HOLDERS) and "ops" in names:
+        held = module.augmentations if isinstance(module, Dispatcher) else module.children()
+        ops = [_entry(child, f"{path}.ops[{i}]", known) for i, child in enumerate(held)]
         written = {"ops": ops if names["ops"].kind is Parameter.VAR_POSITIONAL else ops[0], **written}
     return {name: written}
 
 
 def _argument_names(cls: type[Any]) -> dict[str, Parameter]:
     """Give the parameters of a constructor by the names in a dict, where what is in a container is ``ops``."""
-    inside = Parameter.VAR_POSITIONAL if issubclass(cls, Container) else None
+    inside = Parameter.VAR_POSITIONAL if issubclass(cls, HOLDERS) else None
     return {"ops" if value.kind is inside else name: value for name, value in parameters(cls).items()}
 
 
@@ -166,7 +193,7 @@ def _built(entry: Any, path: str, known: Mapping[str, type[Any]]) -> Any:
         raise TypeError(f"{where}: expected a dict of arguments, got {given!r:.80}")
     names = _argument_names(cls)
     _check_arguments(given, names, where)
-    inside = issubclass(cls, Container)
+    inside = issubclass(cls, HOLDERS)
     values = {
         key: _inside(value, f"{path}.ops", known) if inside and key == "ops" else _value(value, f"{where}: {key}")
         for key, value in given.items()

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from . import native, tv, wrapping
 from . import targets as tg
-from . import tv, wrapping
 from .arguments import choice, whole
 from .base import Augmentation, Flags, Params
 from .composition import Composition
 from .functional import mixing as mx
 from .functional.boxes import area
+from .ragged import listed_masks, stacked_classes, stacked_masks
 from .sampling import check
 from .targets import Target, Value
 
@@ -48,6 +49,7 @@ class Mix(Augmentation, kind=True):
     """
 
     least_area: float = 0.0
+    alone: ClassVar[bool] = False  # a row is put together from itself alone
     row_params: ClassVar[Sequence[str]] = ()
     batch_dims: ClassVar[Mapping[str, int]] = {}
 
@@ -194,13 +196,16 @@ class Mix(Augmentation, kind=True):
         mask = self.mask_to_mix(self.mask_of(target))
         mixed = composition.mask(mask, gate)
         mixed = mixed[:, : mask.shape[1]] if self.never_open else mixed
-        return replace(target, value=list(mixed.unbind(0)) if isinstance(value, list) else mixed)
+        return replace(target, value=listed_masks(mixed, value, self.alone) if isinstance(value, list) else mixed)
 
     def mask_of(self, target: Target) -> Tensor:
         """Give a mask target as one tensor (B, C, H, W)."""
-        if isinstance(target.value, list):
-            raise TypeError(f"{type(self).__name__}: mask: expected one tensor (B, C, H, W) to mix, got a list")
-        return target.value
+        masks = target.value
+        return stacked_masks(masks, type(self).__name__, self.alone) if isinstance(masks, list) else masks
+
+    def labelled(self, targets: Sequence[Target]) -> Target | None:
+        """Give what a row has several of that can have a class each: the first boxes or keypoints; None without."""
+        return next((t for t in targets if t.key in tg.SPATIAL and not t.watched), None)
 
     def counts(self, targets: Sequence[Target]) -> list[int]:
         """Give the numbers of what a row has that can have a class of its own."""
@@ -246,14 +251,20 @@ class Mix(Augmentation, kind=True):
 
     def _classes(
         self, value: Value, targets: Sequence[Target], params: Params, gate: Tensor, composition: Composition
-    ) -> Tensor:
-        """Mix labels: of images, (B,) or shares (B, num_classes); or of boxes or keypoints, (B, N)."""
-        name, k = type(self).__name__, self.num_classes
+    ) -> Value:
+        """Mix labels: of images, (B,) or shares (B, num_classes); or of boxes or keypoints, (B, N) or a list."""
+        name, k, counted = type(self).__name__, self.num_classes, self.counts(targets)
+        if isinstance(value, (list, tuple)):
+            padded = self._stacked(value, targets, len(gate), counted)
+            return list(self._classes(padded, targets, params, gate, composition).unbind(0))
         if not isinstance(value, Tensor):
             raise TypeError(f"{name}: class: expected a tensor, got {type(value).__name__}")
+        if self.alone and value.ndim > 1 and len(gate) in value.shape[:2] and value.shape[1] not in counted[:1]:
+            return value.clone()  # of images, in whichever form a mix before left them
+        again = _again(value)
         if len(value) != len(gate) if value.ndim else True:
-            raise ValueError(f"{name}: class: expected {len(gate)} rows, as the image has; got {tuple(value.shape)}")
-        counted = self.counts(targets)
+            got = f"got {tuple(value.shape)}{again}"
+            raise ValueError(f"{name}: class: expected {len(gate)} rows, as the image has; {got}")
         if k is None and value.ndim == 2 and value.shape[1] in counted[:1]:
             slots = composition.spread(value).flatten(1, 2)
             slots = slots[:, : value.shape[1]] if self.never_open else slots
@@ -262,7 +273,7 @@ class Mix(Augmentation, kind=True):
         if value.ndim != 1 and (k is None or tuple(value.shape[1:]) != (k,)):
             forms = "(B,)" if k is None else f"(B,) or (B, {k})"
             forms += f", or (B, {counted[0]}) for {counted[0]} labels" if counted and k is None else ""
-            raise ValueError(f"{name}: class: expected shape {forms}; got {tuple(value.shape)}")
+            raise ValueError(f"{name}: class: expected shape {forms}; got {tuple(value.shape)}{again}")
         if k is None:
             image = next((t.value for t in targets if t.key == "image"), value)
             exact = torch.float64 if image.dtype == torch.float64 else torch.float32
@@ -271,11 +282,30 @@ class Mix(Augmentation, kind=True):
         mixed = (composition.spread(own) * composition.shares().to(own.dtype).unsqueeze(-1)).sum(1)
         return torch.where(gate.view(-1, 1), mixed, own)
 
+    def _stacked(self, value: Sequence[Any], targets: Sequence[Target], rows: int, counted: Sequence[int]) -> Tensor:
+        """Give a list of the labels of boxes or keypoints, an entry a row, as one tensor (B, N)."""
+        name, like = type(self).__name__, self.labelled(targets)
+        for entry in value:
+            if not isinstance(entry, Tensor):
+                got = f"{type(value).__name__} of {type(entry).__name__}"
+                raise TypeError(f"{name}: class: expected a tensor, got {got}; a list has to be of tensors")
+        if len(value) != rows:
+            raise ValueError(f"{name}: class: expected {rows} entries, as the image has rows; got {len(value)}")
+        if self.num_classes is not None or like is None:
+            raise ValueError(
+                f"{name}: class: expected a tensor; a list has an entry for each row with the classes of its boxes or "
+                "keypoints, which have to come as well, and is for ops without num_classes"
+            )
+        lengths = [len(entry) for entry in like.value] if isinstance(like.value, list) else None
+        return stacked_classes(value, lengths, counted[0], name)
+
     def _one_hot(self, labels: Tensor, k: int) -> Tensor:
         if labels.ndim == 2:
             return labels if labels.is_floating_point() else labels.float()
+        name = type(self).__name__
+        labels = native.whole_labels(labels.detach(), name) if labels.is_floating_point() else labels
         inside = (labels >= 0) & (labels < k)
-        check(inside, torch.ones_like(inside), f"class: expected labels in 0..{k - 1}")
+        check(inside, None, f"{name}: class: expected labels in 0..{k - 1}, for num_classes={k}")
         return (labels.unsqueeze(1) == torch.arange(k, device=labels.device)).float()
 
     # ---------------------------------------------------------------------------------------------------------- draws
@@ -338,6 +368,13 @@ class Mix(Augmentation, kind=True):
     def inverse(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: what was covered or blended is not there any more."""
         raise RuntimeError(f"{type(self).__name__}: inverse: a mix of rows cannot be undone")
+
+
+def _again(classes: Tensor) -> str:
+    """Say what to do about classes that a mix before has made rows of (label, other label, share)."""
+    if classes.ndim < 2 or classes.shape[-1] != 3 or not classes.is_floating_point():
+        return ""
+    return "; rows that a mix gave cannot be mixed again: give num_classes, how many classes there are, to every mix"
 
 
 def dense(target: Target) -> Target:

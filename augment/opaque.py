@@ -57,7 +57,7 @@ def rowwise(
         read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
         runs: hand neighbouring rows of equal values over together, (n, C, H, W) and the params of the first.
         keeps_format: give bytes that are channels last back as such; ``row`` writes into an ``out`` that is no block.
-        on_bytes: ``(image, params[i], values[i], *config, out=out)``, which writes a uint8 row in place of ``row``.
+        on_bytes: ``(image, params[i], values[i], *config, out=out)``, which takes a uint8 row in place of ``row``.
         whole: ``(image, params, values, *config)`` to an output, in the format of the image, in which some rows are
             right already, and which; None where the rows have no work in common.
         dtype: ``(image, params, *config)`` to the output's dtype, by default the image's. Bytes that come out as floats
@@ -84,7 +84,7 @@ def rowwise(
             if same[start]:
                 out.copy_(source if out.dtype == source.dtype else load(source, unit))
                 continue
-            if on_bytes is not None and image.dtype == out.dtype == torch.uint8:
+            if on_bytes is not None and image.dtype == torch.uint8:
                 on_bytes(source, params[start], values[start], *config, out=out)
                 continue
             work = source if raw else load(source, unit)

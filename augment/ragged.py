@@ -1,9 +1,12 @@
 """Labels of which every image has its own number: padded to one shape, and back."""
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
+from torch.nn.utils.rnn import pad_sequence
 
 
 def pad_labels(rows: Sequence[Tensor], length: int | None = None, value: float = 0.0) -> tuple[Tensor, Tensor]:
@@ -45,3 +48,64 @@ def unpad_labels(labels: Tensor, valid: Tensor) -> list[Tensor]:
             f"valid: expected a bool mask of shape {tuple(labels.shape[:2])}, got {tuple(valid.shape)} {valid.dtype}"
         )
     return [row[kept] for row, kept in zip(labels, valid, strict=True)]
+
+
+def stacked_masks(masks: Sequence[Tensor], name: str, padded: bool) -> Tensor:
+    """Give the masks of each row, (..., H, W), as one tensor (B, N, H, W).
+
+    Args:
+        masks: a tensor for each row, of one height and width.
+        name: the op, for messages.
+        padded: fill up with empty masks; otherwise every row has to have as many.
+    """
+    for i, mask in enumerate(masks):
+        if mask.ndim < 2 or mask.dtype != masks[0].dtype:
+            raise ValueError(
+                f"{name}: mask[{i}]: expected (n, H, W) of {masks[0].dtype}, as mask[0] has; "
+                f"got {tuple(mask.shape)} {mask.dtype}"
+            )
+    rows = [mask.reshape(-1, *mask.shape[-2:]) for mask in masks]
+    counts = [len(row) for row in rows]
+    if not padded and any(n != counts[0] for n in counts):
+        raise ValueError(
+            f"{name}: mask: expected as many masks for every row, for those of two rows are mixed one by one; got "
+            f"{counts}; those of objects, of which each row has its own number, are for RandomCopyPaste"
+        )
+    return pad_sequence(rows, True)
+
+
+def listed_masks(mixed: Tensor, masks: Sequence[Tensor], cut: bool) -> list[Tensor]:
+    """Give masks (B, N, H, W) as the list that they were, where asked for without what was filled up."""
+    rows = []
+    for row, mask in zip(mixed.unbind(0), masks, strict=True):
+        count = math.prod(mask.shape[:-2])
+        row = row[:count] if cut else row
+        rows.append(row.unflatten(0, mask.shape[:-2]) if mask.ndim > 3 and len(row) == count else row)
+        if mask.ndim == 2 and len(row) == 1:
+            rows[-1] = row.squeeze(0)
+    return rows
+
+
+def stacked_classes(classes: Sequence[Tensor], counts: Sequence[int] | None, n: int, name: str) -> Tensor:
+    """Give the classes of each row, (n,), as one tensor (B, N), filled up with zeros.
+
+    Args:
+        classes: a tensor for each row.
+        counts: how many labels each row has; None where they are padded already.
+        n: how many a row may have.
+        name: the op, for messages.
+    """
+    for i, row in enumerate(classes):
+        most = n if counts is None else counts[i]
+        if (
+            row.ndim != 1
+            or row.dtype != classes[0].dtype
+            or len(row) > most
+            or (counts is not None and len(row) < most)
+        ):
+            raise ValueError(
+                f"{name}: class[{i}]: expected ({most},) of {classes[0].dtype}, for as many labels of the row; "
+                f"got {tuple(row.shape)} {row.dtype}"
+            )
+    padded = pad_sequence(list(classes), True)
+    return pad(padded, (0, n - padded.shape[1]))

@@ -29,16 +29,26 @@ def plain(params: Any) -> Any:
     """Give the params of a call as plain lists, dicts, text and tensors, copied and without a graph.
 
     Args:
-        params: ``_params`` of an op or a container, after a call.
+        params: ``_params`` of an op, a container or a dispatcher, after a call.
 
     Returns:
         For an op its dict of tensors; for a container a list of pairs [name, params of the child], where those of a
-        module that draws nothing are None. ``torch.load(..., weights_only=True)`` reads what ``torch.save`` wrote of
-        it, and ``params=`` takes it.
+        module that draws nothing are None; for a dispatcher a list of what its containers have.
+        ``torch.load(..., weights_only=True)`` reads what ``torch.save`` wrote of it, and ``params=`` takes it.
     """
     if params is None:
         raise TypeError("params: expected those of a call, got None, as before the first")
+    if _is_several(params):
+        return [_copied(items, f"params[{i}]") for i, items in enumerate(params)]
     return _copied(params, "params")
+
+
+def _is_several(params: Any) -> bool:
+    """Say whether params are those of a dispatcher: of each container a list, which starts with a pair, or is empty."""
+    parts = params if isinstance(params, (list, tuple)) else []
+    firsts = [part[:1] for part in parts if isinstance(part, (list, tuple))]
+    several = all(isinstance(pair, (list, tuple)) for first in firsts for pair in first)
+    return len(parts) > 0 and len(firsts) == len(parts) and several
 
 
 def _copied(params: Any, where: str) -> Any:
@@ -66,7 +76,9 @@ def to_json(params: Any, indent: int | None = None) -> str:
         params: as of ``plain``, or what it gives.
         indent: how far nested lines stand in; None for one line.
     """
-    return json.dumps(_written(plain(params)), indent=indent, allow_nan=False)
+    copied = plain(params)
+    written = [_written(items) for items in copied] if _is_several(copied) else _written(copied)
+    return json.dumps(written, indent=indent, allow_nan=False)
 
 
 def _written(params: Any) -> Any:
@@ -94,10 +106,22 @@ def from_json(text: str, device: torch.device | str | None = None) -> Any:
         device: where the tensors shall be, as the images of the call; None for the CPU.
     """
     try:
-        params = json.loads(text)
+        params = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         raise ValueError(f"text: expected JSON, got {text!r:.80} ({error})") from None
+    if _is_several(params):
+        return [_read(items, f"params[{i}]", device) for i, items in enumerate(params)]
     return _read(params, "params", device)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Take the entries of a JSON object, of which reading it would take the last of two."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"text: expected each key once, got {name!r} again among {[key for key, _ in pairs]}")
+        found[name] = value
+    return found
 
 
 def _read(params: Any, where: str, device: torch.device | str | None) -> Any:

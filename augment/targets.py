@@ -63,14 +63,16 @@ def data_key(value: Any) -> str:
 
 def key_in_dict(name: Any, value: Value) -> str | None:
     """Give the data key of an entry of a sample, by its name up to a ``_`` or ``-``; None to pass it by."""
-    if not isinstance(name, str):
-        return None
-    for key in sorted([*KEYS, *ALIASES], key=len, reverse=True):
-        if name.lower() == key:
-            return data_key(key)
-        if name.lower().startswith((f"{key}_", f"{key}-")):
-            return data_key(key) if _fits(data_key(key), value) else None
-    return None
+    key = key_of_name(name)
+    whole = key is not None and name.lower() in (*KEYS, *ALIASES)
+    return key if key is None or whole or _fits(key, value) else None
+
+
+def key_of_name(name: Any) -> str | None:
+    """Give the data key that a name is, or that it begins with, up to a ``_`` or ``-``; None without."""
+    known = sorted([*KEYS, *ALIASES], key=len, reverse=True) if isinstance(name, str) else []
+    found = [key for key in known if name.lower() == key or name.lower().startswith((f"{key}_", f"{key}-"))]
+    return data_key(found[0]) if found else None
 
 
 def _fits(key: str, value: Value) -> bool:
@@ -174,6 +176,7 @@ def pick(rows: Tensor, new: Target, old: Target, dims: int = 1) -> Target:
             raise ValueError(
                 f"{new.key}: expected one shape and dtype, whichever op a row gets; got "
                 f"{tuple(one.shape)} {one.dtype} and {tuple(other.shape)} {other.dtype}"
+                f"{'; mixes give one form with num_classes' if new.key == 'class' else ''}"
             )
         return torch.where(open, one, other)
 

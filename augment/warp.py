@@ -174,6 +174,9 @@ class Fused(Homography):
 class Permutation(Homography):
     """A map of whole pixels onto whole pixels: flip, quarter turn, transpose, crop, pad. Nothing is interpolated."""
 
+    def __init__(self, matrix: Tensor, input_size: Size, size: Size | None = None, projective: bool = False) -> None:
+        super().__init__(matrix, input_size, size, projective)
+
     def neutral(self) -> Tensor:
         """The matrix of a closed gate: the identity, or the centred window where the size changes."""
         left = (self.input_size[1] - self.size[1]) // 2

@@ -231,7 +231,7 @@ def test_lists_and_padding() -> None:
     padded = call_seeded(video, x, mask, boxes, points, valid={"bbox_xyxy": real})
     assert torch.equal(padded[2], torch.where(real.unsqueeze(-1), output[2], boxes))
     assert torch.equal(video.valid["bbox_xyxy"], seen["bbox_xyxy"] & real)
-    named = call_seeded(video, {"image": x, "keypoints": points, "name": "a"})
+    named = call_seeded(video, {"image": x, "keypoints": points, "name": "a"}, data_keys=["image", "keypoints"])
     assert named["name"] == "a" and torch.equal(named["keypoints"], output[3])
 
 

@@ -109,6 +109,7 @@ def test_every_public_class_is_known() -> None:
     named = {type(make()) for make in BUILT.values()} | {case.op for case in mixes()}
     named |= {K.AugmentationSequential, K.OneOf, K.SomeOf, K.RandomOrder, K.RandomApply}
     named |= {type(make()[0]) for make in further().values()}
+    named |= {K.ManyToManyAugmentationDispather, K.ManyToOneAugmentationDispather}  # see test_dispatchers
     bases = {K.AugmentationBase2D, K.GeometricAugmentationBase2D, K.IntensityAugmentationBase2D, K.Mix}
     assert set(built) - bases <= named
     assert set(ops().values()) <= named
@@ -327,6 +328,33 @@ def test_yaml() -> None:
         K.from_yaml("a: [")
     with pytest.raises(ValueError, match="text: expected YAML"):
         K.from_yaml("!!python/object/apply:os.getcwd []")
+
+
+TWICE = {
+    "version: 1\nversion: 1\npipeline: {RandomInvert: {}}": r"data: .* got 'version' again in line 2",
+    "version: 1\npipeline:\n  RandomInvert: {p: 0.1, p: 0.9}": r"pipeline\.RandomInvert: .* got 'p' again in line 3",
+    "version: 1\npipeline:\n  RandomInvert: {p: 0.1}\n  'RandomInvert': {}": "pipeline: .* got 'RandomInvert' again",
+    "version: 1\npipeline:\n  OneOf:\n    ops:\n      - RandomInvert: {}\n      - RandomAffine:\n"
+    "          degrees: 1\n          p: 0.5\n          degrees: 2": (
+        r"pipeline\.OneOf\.ops\[1\]\.RandomAffine: expected each key once, got 'degrees' again in line 9"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TWICE)
+def test_a_key_that_is_given_twice_is_refused(text: str) -> None:
+    pytest.importorskip("yaml")
+    with pytest.raises(ValueError, match=f"^text: {TWICE[text]}"):
+        K.from_yaml(text)
+
+
+def test_anchors_of_yaml_are_read() -> None:
+    pytest.importorskip("yaml")
+    common = "version: 1\npipeline:\n  OneOf:\n    ops:\n      - RandomInvert: &gate {p: 0.3}\n"
+    built = K.from_yaml(f"{common}      - RandomEqualize: *gate\n      - RandomGrayscale: {{<<: *gate, p: 0.4}}")
+    assert [op.p for op in built] == [0.3, 0.3, 0.4]
+    with pytest.raises(ValueError, match=r"expected"):
+        K.from_yaml("")
 
 
 def test_yaml_without_pyyaml_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import json
 import pickle
 from typing import Any
 
@@ -98,6 +99,82 @@ def test_replay_and_inverse(name: str) -> None:
     assert equal(dispatcher(*given), first) and torch.equal(torch.get_rng_state(), state)
     dispatcher.generator = None
     assert equal(dispatcher(*given, generator=torch.Generator().manual_seed(1)), first)
+
+
+@pytest.mark.parametrize("name", both())
+def test_calls_are_saved_and_read(name: str) -> None:
+    dispatcher, given = both()[name]
+    with pytest.raises(TypeError, match="params: expected those of a call, got None"):
+        K.plain(dispatcher._params)
+    outputs = dispatcher(*given)
+    params = K.plain(dispatcher._params)
+    assert type(params) is list and [type(items) for items in params] == [list] * 3
+    read = K.saving.from_json(K.saving.to_json(dispatcher._params))
+    assert K.saving.to_json(read) == K.saving.to_json(params)
+    for again in (params, saved(params), read):
+        assert equal(both()[name][0](*given, params=again), outputs)
+        assert equal(dispatcher.inverse(*outputs, params=again), dispatcher.inverse(*outputs))
+
+
+def test_calls_of_small_containers_are_saved() -> None:
+    """Two ops are two pairs in a list, which is no pair; and a container may hold none."""
+    views = [K.AugmentationSequential(), K.AugmentationSequential(*(K.RandomHorizontalFlip() for _ in range(2)))]
+    dispatcher, image = K.ManyToOneAugmentationDispatcher(*views), values()[0]
+    outputs = dispatcher(image)
+    params = K.saving.from_json(K.saving.to_json(dispatcher._params))
+    assert [len(items) for items in params] == [0, 2]
+    again = dispatcher(image, params=params)
+    assert torch.equal(again[0], image) and torch.equal(again[1], outputs[1])
+    for junk in ([[[["a", {}]]]], [[["a", {}]], "b"], [[["a", {}]], {}], [[["a", {}]], [3]]):
+        with pytest.raises(TypeError, match=r"params\[\d\].*: expected a pair \[name, params\]"):
+            K.plain(junk)
+        with pytest.raises(TypeError, match=r"params\[\d\].*: expected a pair \[name, params\]"):
+            K.saving.from_json(json.dumps(junk))
+
+
+@pytest.mark.parametrize("name", both())
+def test_configurations_come_back(name: str) -> None:
+    dispatcher, given = both()[name]
+    data = json.loads(json.dumps(K.to_dict(dispatcher)))
+    ((written, arguments),) = data["pipeline"].items()
+    assert written == type(dispatcher).__name__ and [next(iter(op)) for op in arguments["ops"]] == [
+        "AugmentationSequential",
+        "OneOf",
+        "ImageSequential",
+    ]
+    other = written.replace("Dispather", "Dispatcher")
+    for spelled in (data, {"version": 1, "pipeline": {other: arguments}}):
+        fresh = K.from_dict(spelled)
+        assert type(fresh) is type(dispatcher) and repr(fresh) == repr(dispatcher)
+        assert equal(call_seeded(fresh, *given), call_seeded(dispatcher, *given))
+        assert K.to_dict(fresh) == data
+
+
+@pytest.mark.parametrize("name", both())
+def test_configurations_are_written_as_yaml(name: str) -> None:
+    pytest.importorskip("yaml")
+    dispatcher, given = both()[name]
+    fresh = K.from_yaml(K.to_yaml(dispatcher))
+    assert K.to_dict(fresh) == K.to_dict(dispatcher)
+    assert equal(call_seeded(fresh, *given), call_seeded(dispatcher, *given))
+
+
+def test_configurations_keep_arguments_and_name_paths() -> None:
+    class Views(K.ManyToOneAugmentationDispatcher):
+        pass
+
+    loose = K.ManyToOneAugmentationDispatcher(*containers(), strict=False)
+    assert K.to_dict(loose)["pipeline"]["ManyToOneAugmentationDispather"]["strict"] is False
+    assert K.from_dict(K.to_dict(loose)).strict is False
+    own = {"Views": Views}
+    assert type(K.from_dict(K.to_dict(Views(*containers()), own), own)) is Views
+    data = {"version": 1, "pipeline": {"ManyToManyAugmentationDispatcher": {"ops": [{"RandomInvert": {}}]}}}
+    with pytest.raises(TypeError, match=r"^pipeline\.ManyToMany.*: augmentations\[0\]: expected an Augmentation"):
+        K.from_dict(data)
+    data = K.to_dict(loose)
+    data["pipeline"]["ManyToOneAugmentationDispather"]["ops"][1]["OneOf"]["ops"][0]["RandomHorizontalFlip"]["q"] = 1
+    with pytest.raises(ValueError, match=r"^pipeline\.ops\[1\]\.ops\[0\]\.RandomHorizontalFlip: unknown argument 'q'"):
+        K.from_dict(data)
 
 
 @pytest.mark.parametrize("name", both())

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 import augment as K
-from augment.functional import geometry, resample
+from augment.functional import geometry, resample, tone
 
 cv2 = pytest.importorskip("cv2")
 data = pytest.importorskip("skimage.data")
@@ -393,6 +393,18 @@ def test_bytes_are_rounded_once(ops: Any, end: list[nn.Module]) -> None:
         else:
             assert got.dtype == torch.uint8
             assert (got - exact.clamp(0, 1) * 255).abs().max() < 0.5 + 1e-2
+
+
+def test_tables_that_are_lines() -> None:
+    """What is a line between two cuts is known as one, and what is none is not."""
+    x = torch.arange(256, dtype=torch.float64)
+    given = [(0.01, -0.3, -0.2, 1.9), (-0.02, 2.0, 0.1, 1.5), (0.0, 0.7, 0.7, 0.7), (0.004, 0.5, 0.5, 1.52)]
+    table = torch.stack([(slope * x + shift).clamp(low, high) for slope, shift, low, high in given])
+    found, error = tone.lines(table)
+    assert_close(found, torch.tensor(given, dtype=torch.float64), atol=1e-9, rtol=0)
+    assert error.max() < 1e-12
+    for other in ((x / 255) ** 1.01, torch.where(x < 128, x, 255 - x) / 255, x.round_().remainder(250)):
+        assert tone.lines(other)[1] > 1e-4
 
 
 def test_closed_gates_and_values_out_of_range() -> None:

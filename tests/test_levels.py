@@ -60,7 +60,7 @@ def test_lines_are_rounded_once(scale: float, shift: float) -> None:
 @pytest.mark.parametrize("kind", ["jitter", "jiggle"])
 def test_jitter_is_rounded_once(order: tuple[int, ...], factors: tuple[float, ...], kind: str) -> None:
     exact = torch.stack(tuple(colour.jitter((WIDE / 255).unbind(), factors, order, kind=kind)))
-    assert_rounded(levels.jitter(LEVELS, factors, order, kind).to(torch.uint8), exact * 255, 1e-3)
+    assert_rounded(levels.jitter(LEVELS, factors, order, kind).round().to(torch.uint8), exact * 255, 1e-3)
 
 
 @pytest.mark.parametrize("size", [(1, 3), (3, 3), (4, 5), (11, 12), (15, 15)])  # the last is too much for int16

@@ -144,6 +144,24 @@ def test_inverse_and_matrix_are_refused(case: Case) -> None:
         _ = op.transform_matrix
 
 
+@each
+def test_matrices_of_containers(case: Case) -> None:
+    """A matrix says nothing of a mix: it is left out, or refused where all has to be rigid."""
+    given, flip = sample(case), K.RandomHorizontalFlip(p=1.0)
+    found = {}
+    for mode in ("silent", "rigid", "skip"):
+        container = K.AugmentationSequential(case(p=1.0), flip, data_keys=KEYS, transformation_matrix_mode=mode)
+        container(*given)
+        found[mode] = container
+    assert torch.equal(found["silent"].transform_matrix, flip.transform_matrix)
+    assert found["skip"].transform_matrix is None
+    with pytest.raises(RuntimeError, match=rf"{case.op.__name__}: transform_matrix: a mix of rows has none"):
+        _ = found["rigid"].transform_matrix
+    idle = K.AugmentationSequential(case(p=0.0), flip, data_keys=KEYS, transformation_matrix_mode="rigid")
+    idle(*given)
+    assert torch.equal(idle.transform_matrix, flip.transform_matrix)
+
+
 def compare_compiled(op, given, optimizer: str, **kwargs) -> None:
     compiled = torch.compile(op, fullgraph=True, backend=optimizer)
     output = call_seeded(compiled, *given, **kwargs)
@@ -292,7 +310,12 @@ def test_same_on_batch_and_modes(case: Case) -> None:
         (K.RandomTransplantation, "class", torch.zeros(4), "mask: expected one to draw from, got keys"),
         (K.RandomMixUpV2, "mask", torch.zeros(4, 16, 24).long(), "mask: expected floating or bool, or mask_classes"),
         (lambda: K.RandomMixUpV2(mask_classes=3), "mask", torch.zeros(4, 16, 24), "mask: expected labels"),
-        (K.RandomCutMixV2, "mask", [torch.zeros(2, 16, 24)] * 4, r"mask: expected one tensor \(B, C, H, W\)"),
+        (
+            K.RandomCutMixV2,
+            "mask",
+            [torch.zeros(n, 16, 24) for n in (2, 2, 1, 2)],
+            r"mask: expected as many masks for every row, .* got \[2, 2, 1, 2\]",
+        ),
         (K.RandomCutMixV2, "bbox_xyxy", torch.zeros(4, 3, 5), r"bbox_xyxy: expected .*\(4,\); got shape \(4, 3, 5\)"),
         (K.RandomMosaic, "bbox_xywh", [torch.zeros(3, 5)] * 4, r"bbox_xywh: expected .*\(4,\); got shape \(3, 5\)"),
         (K.RandomMosaic, "bbox", torch.zeros(4, 3, 4), r"bbox: expected .*\(4, 2\); got shape \(4, 3, 4\)"),
@@ -342,5 +365,26 @@ def test_bad_calls() -> None:
     params = cut.forward_parameters(image.shape)
     with pytest.raises(ValueError, match=r"params\['crop_src'\]: expected \(1, 4, 4, 2\), got \(4, 4, 2\)"):
         cut(image, params={**params, "crop_src": params["crop_src"][0]})
-    with pytest.raises(RuntimeError, match=r"class: expected labels in 0\.\.2"):
-        K.RandomMixUpV2(num_classes=3, data_keys=["image", "class"])(image, torch.arange(4))
+
+
+SHARED = [K.RandomMixUpV2, K.RandomCutMixV2, lambda **o: K.PatchMix(patch_size=4, **o), K.RandomMosaic]
+
+
+@pytest.mark.parametrize("make", SHARED)
+def test_labels_that_are_no_classes(make, optimizer: str) -> None:
+    """A label keeps its whole share, or is refused: 1.5 is no class, and neither is 3 of three."""
+    image, keys = picture(4, 3, SIZE), ["image", "class"]
+    op = make(num_classes=3, data_keys=keys, p=1.0)
+    name = type(op).__name__
+    compiled = torch.compile(op, fullgraph=True, backend=optimizer)
+    for call in (op, compiled, K.AugmentationSequential(op, data_keys=keys)):
+        whole = call_seeded(call, image, torch.tensor([0, 1, 2, 1]))[1]
+        assert_close(whole.sum(1), torch.ones(4))
+        assert torch.equal(call_seeded(call, image, torch.tensor([0.0, 1.0, 2.0, 1.0]))[1], whole)
+        for label, shown in ((1.5, "1.5"), (float("nan"), "nan"), (-0.25, "-0.25")):
+            text = rf"{name}: class: expected whole numbers \(B,\), or shares \(B, num_classes\); got {shown}"
+            with pytest.raises(ValueError, match=text):
+                call(image, torch.tensor([0.0, 1.0, label, 2.0]))
+        for label in (3, -1, 3.0, float("inf")):
+            with pytest.raises(RuntimeError, match=rf"{name}: class: expected labels in 0\.\.2, for num_classes=3"):
+                call(image, torch.tensor([0, 1, label, 2]))

@@ -1,5 +1,6 @@
 """Policies: operations drawn for every image, their magnitudes, and what becomes of labels."""
 
+import math
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from torch.testing import assert_close
 
 import augment as K
 from augment.functional import policy, resample
-from augment.policies import OPERATIONS
+from augment.policies import OPERATIONS, table
 from augment.testing import Case
 
 CASES = [
@@ -249,9 +250,9 @@ def test_fill() -> None:
     [
         (lambda: K.AutoAugment("coco"), ValueError, r"policy: expected one of \['imagenet', 'cifar10', 'svhn'\]"),
         (lambda: K.AutoAugment([[("twist", 0.5, 3)]]), ValueError, r"policy\[0\]\[0\]: expected one of .*'rotate'"),
-        (lambda: K.AutoAugment([[("rotate", 1.5, 3)]]), ValueError, r"policy\[0\]\[0\]: probability"),
-        (lambda: K.AutoAugment([[("rotate", 0.5, 10)]]), ValueError, r"policy\[0\]\[0\]: expected a bin in 0..9"),
-        (lambda: K.AutoAugment([[("rotate", 0.5, None)]]), ValueError, r"policy\[0\]\[0\]: expected a bin in 0..9"),
+        (lambda: K.AutoAugment([[("rotate", 1.5, 3)]]), ValueError, r"policy\[0\]\[0\]: rotate: probability"),
+        (lambda: K.AutoAugment([[("rotate", 0.5, 10)]]), ValueError, r"\[0\]\[0\]: rotate: expected a bin in 0..9"),
+        (lambda: K.AutoAugment([[("rotate", 0.5, None)]]), ValueError, r"\[0\]\[0\]: rotate: expected a bin in 0..9"),
         (lambda: K.AutoAugment([]), ValueError, "policy: expected one of"),
         (lambda: K.AutoAugment([("rotate", 0.5, 3)]), TypeError, r"policy\[0\]\[0\]: expected \(name, prob"),
         (lambda: K.RandAugment(policy=[[("twist", 0, 1)]]), ValueError, r"policy\[0\]: expected one of .*'rotate'"),
@@ -276,3 +277,59 @@ def test_fill() -> None:
 def test_errors(build: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         build()
+
+
+# the least and the most that a range of a policy of one's own may hold, and what lies just beside
+RANGES = {
+    "shear_x": (-10, 10, 1e-3),
+    "shear_y": (-10, 10, 1e-3),
+    "translate_x": (-1, 1, 1e-3),
+    "translate_y": (-1, 1, 1e-3),
+    "rotate": (-360, 360, 0.1),
+    "brightness": (0, 1e6, 1e-3),
+    "color": (0, 1e6, 1e-3),
+    "contrast": (0, 1e6, 1e-3),
+    "sharpness": (0, 1e6, 1e-3),
+    "posterize": (0, 8, 0.1),
+    "solarize": (0, 1, 1e-3),
+    "solarize_add": (-1, 1, 1e-3),
+}
+POLICIES = {"RandAugment": lambda policy: K.RandAugment(1, 5, policy=policy), "TrivialAugment": K.TrivialAugment}
+each_policy = pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+
+
+@each_policy
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_ranges_are_held(make: Any, name: str) -> None:
+    image = picture(2)
+    if name not in RANGES:  # no strength, whatever is written
+        assert make([(name, -30, 7)])(image).shape == image.shape
+        return
+    low, high, step = RANGES[name]
+    assert make([("identity", 0, 1), (name, low, high)])(image).shape == image.shape
+    wrong = [(low - step, high), (low - 2 * step, low - step), (high, low), (low + 2 * step, low + step)]
+    wrong += [(low, high + step), (high + step, high + 2 * step)] if high < 1e6 else []
+    for bad in wrong:
+        with pytest.raises(ValueError, match=rf"^policy\[1\]: {name}: expected {low} <= low <= high <= .*; got \("):
+            make([("identity", 0, 1), (name, *bad)])
+    for bad in ((math.nan, high), (low, math.inf)):
+        with pytest.raises(ValueError, match=rf"^policy\[1\]: limit of {name}: expected a finite number"):
+            make([("identity", 0, 1), (name, *bad)])
+
+
+@each_policy
+def test_a_range_that_is_refused_says_what_came(make: Any) -> None:
+    text = r"policy\[0\]: posterize: expected 0 <= low <= high <= 8, in bits; got \(-30, -20\)"
+    with pytest.raises(ValueError, match=text):
+        make([("posterize", -30, -20)])
+
+
+@pytest.mark.parametrize("name", table.AUTO)
+def test_steps_of_sub_policies_are_held(name: str) -> None:
+    known = [("rotate", 0.5, 3)]
+    for p in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=rf"^policy\[1\]\[0\]: {name}: probability: expected"):
+            K.AutoAugment([known, [(name, p, 3)]])
+    for level in (-1, 10, 2.5, True) if table.AUTO[name] != table.Entry() else ():
+        with pytest.raises(ValueError, match=rf"^policy\[1\]\[0\]: {name}: expected a bin in 0\.\.9, got"):
+            K.AutoAugment([known, [(name, 0.5, level)]])

@@ -200,6 +200,9 @@ def test_what_is_no_params_is_refused() -> None:
         saving.plain([["a", {"x": 3}]])
     with pytest.raises(ValueError, match="text: expected JSON"):
         saving.from_json("{")
+    value = '{"dtype": "bool", "shape": [], "values": [true]}'
+    with pytest.raises(ValueError, match="text: expected each key once, got 'x' again"):
+        saving.from_json(f'[["a", {{"x": {value}, "y": {value}, "x": {value}}}]]')
     with pytest.raises(ValueError, match=r"params\[0\]\.a\['x'\]: expected one of the dtypes"):
         saving.from_json('[["a", {"x": {"dtype": "float31", "shape": [], "values": [1]}}]]')
     with pytest.raises(ValueError, match=r"params\['x'\]: expected the values of a tensor of shape \[2\]"):

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 import augment as K
+from augment.composition import Collage
 
 H, W = 12, 16
 
@@ -233,6 +234,41 @@ def test_other_modules_see_images() -> None:
     assert [item.data is None for item in container._params] == [True, False, True]
     assert torch.equal(container(*values, params=container._params)[0], output[0])
     assert torch.equal(container.inverse(*output)[1], values[1])
+
+
+class Halves(K.Mix):
+    """A user's mix: the right half is that of another row."""
+
+    param_names = ("others",)
+    row_params = ("others",)
+    columns = 1
+
+    def sample(self, draw):
+        return {"others": self.partners(draw.u[:, 0])}
+
+    def compose(self, params, like, gate, flags, targets):
+        h, w = like.shape[-2:]
+        own = torch.arange(len(gate), device=gate.device)
+        source = torch.where(gate, params["others"], own).unsqueeze(1)
+        place = torch.tensor([w // 2, 0, w, h], device=gate.device) * gate.unsqueeze(1)  # of no area where closed
+        return Collage(torch.cat([source, place, place[:, :2] * 0], 1).unsqueeze(1), (h, w), base=True)
+
+
+def test_a_users_mix_moves_every_label(optimizer: str) -> None:
+    image, keys = picture(4, size=(H, W)), ["image", "mask", "bbox_xyxy", "keypoints", "class"]
+    boxes = torch.tensor([[[2.0, 1.0, 12.0, 9.0]]]).repeat(4, 1, 1) + torch.arange(4.0).view(4, 1, 1)
+    given = [image, (image[:, :1] * 9).long(), boxes, boxes[..., 2:] - 1, torch.arange(4)]
+    op = Halves(data_keys=keys, num_classes=4)
+    for call in (op, torch.compile(op, fullgraph=True, backend=optimizer)):
+        output, mask, moved, points, shares = call_seeded(call, *given)
+        other = op._params["others"]
+        assert torch.equal(output[..., :8], image[..., :8]) and torch.equal(output[..., 8:], image[other][..., 8:])
+        assert torch.equal(mask[..., 8:], given[1][other][..., 8:])
+        assert_close(moved[:, 0], boxes[:, 0].clamp(max=torch.tensor([99.0, 99.0, 8.0, 99.0])))
+        assert_close(moved[:, 1], boxes[other, 0].clamp(min=torch.tensor([8.0, 0.0, 0.0, 0.0])))
+        assert op.valid["keypoints"].tolist() == [[False, True]] * 4  # x is 11 to 14
+        assert torch.equal(points[:, 1], given[3][other, 0])
+        assert_close(shares, (F.one_hot(given[4], 4) + F.one_hot(other, 4)) / 2)
 
 
 # ------------------------------------------------------------------------------------------------------------ compiled

@@ -24,6 +24,7 @@ class Call:
         gated: gates may be closed where no op closes them.
         options: the ``extra_args`` of the containers around, by data key.
         where: the path to the container, for messages.
+        still: modules that are no ops have to keep the shape of images.
         frames: how many rows, one after the other, are a clip that moves as one.
     """
 
@@ -32,6 +33,7 @@ class Call:
     options: Mapping[str, Flags]
     where: str
     frames: int = 1
+    still: bool = False
 
 
 @dataclass(frozen=True)

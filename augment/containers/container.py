@@ -1,7 +1,7 @@
 """What all containers share: the draw for their children, and the way of targets through them and back."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,27 +11,29 @@ from torch import Tensor, nn
 from .. import targets as tg
 from ..base import Augmentation, Flags, Params
 from ..clips import of_clips
-from ..copies import copied, copied_params, copied_shape
+from ..copies import copied, copied_shape
 from ..kinds import Geometric, Intensity
 from ..mix import Mix
-from ..recorded import Recorded
 from ..replay import origin
 from ..sampling import Draw, Stream
 from ..targets import Target
 from ..tracing import own_forward
 from . import fusion, values
 from .call import Call, Step
+from .children import Node, copied_child, draw_child, invert_child, is_other
+from .merging import check_chosen, merged, merged_matrix
+from .modules import Later, apply_module, believed_size, check_images, draw_run
 from .params import CHOSEN, ParamItem, as_items, drawn, given_shape
 from .selection import Selection
 
 Size = tuple[int, int]
 
 
-class Container(Recorded, nn.Sequential):
+class Container(Node):
     """Base class of the containers.
 
     Args:
-        *args: ops, containers, or other modules, which see the images alone.
+        *args: ops, containers, or other modules, as ``AugmentationSequential`` takes them.
         selection: which of them run for a row; None for all, one after the other.
 
     Attributes:
@@ -87,7 +89,8 @@ class Container(Recorded, nn.Sequential):
     ) -> list[ParamItem]:
         """Draw the parameters of all children for a batch (B, C, H, W), one after the other.
 
-        Args and Returns as of an op; ``rows`` are those that a container around has chosen.
+        Modules that are no ops are taken to keep the size. Args and Returns as of an op; ``rows`` are those that a
+        container around has chosen.
         """
         if self.selection is not None:
             return self._forward_choice(self.selection, batch_shape, generator, device, after, rows)
@@ -152,14 +155,20 @@ class Container(Recorded, nn.Sequential):
         ops = [child for child in self.children() if isinstance(child, (Augmentation, Container))]
         return all(op.keeps_size(size) if isinstance(op, Container) else op.output_size(size) == size for op in ops)
 
-    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem], call: Call) -> list[Target]:
+    @property
+    def draws_late(self) -> bool:
+        """Whether children are drawn for one by one, since a module that is no op may change what comes to an op."""
+        late = (child.draws_late if isinstance(child, Container) else is_other(child) for child in self.children())
+        return self.selection is None and any(late)
+
+    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
         """Apply all children to all targets."""
         head, steps = self._steps(params, call.where)
-        if head is not None:
+        if head is not None and self.selection is not None:
             shape, _ = values.shape_of(targets, lambda: (given_shape(head), head[CHOSEN].device))
-            self._given_shape, call = shape, replace(call, gated=True)
+            self._given_shape, call = shape, replace(call, gated=True, still=True)
             if call.handed_in:
-                self._check_chosen(head, shape[0], call.where)
+                check_chosen(head, self.selection, shape[0], call.where)
         used = []
 
         def run(step: Step, targets: list[Target]) -> list[Target]:
@@ -168,25 +177,29 @@ class Container(Recorded, nn.Sequential):
             return targets
 
         def run_fused(group: list[Step], targets: list[Target]) -> list[Target]:
-            targets, data = fusion.transform(group, targets, call)
+            targets, data = fusion.transform(draw_run(group, targets, call), targets, call)
             used.extend(ParamItem(step.item.name, own) for step, own in zip(group, data, strict=True))
             return targets
 
         if head is not None and self._merges(head, self._given_shape):
-            targets = self._merge(targets, [lambda t, s=s: run(s, t) for s in steps], head, self._given_shape)
+            runs = [lambda t, s=s: run(s, t) for s in steps]
+            targets = merged(targets, runs, head[CHOSEN], self._holds(self._given_shape))
         else:
+            believed = None
             for group in self._runs(steps, call.options):
+                believed = believed_size(group[0], targets, believed) if call.handed_in else None
                 targets = run(group[0], targets) if len(group) == 1 else run_fused(group, targets)
         self._params = used if head is None else [ParamItem(CHOSEN, head), *used]
         return targets
 
     def _run(self, child: nn.Module, targets: list[Target], data: Any, call: Call) -> tuple[list[Target], Any]:
         """Apply one child, which is where ``call`` says, and give with the targets the parameters that it used."""
+        data = self._drawn(child, targets, data, call)
         if isinstance(child, Container):
             call = replace(call, options={**call.options, **child.extra_args})
             return child.transform_targets(targets, data, call), child._params
         if not isinstance(child, Augmentation):
-            return [_plain(child, t, data) if t.key == "image" else t for t in targets], data
+            return apply_module(child, targets, data, call), data
         if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
             data = child.settle(data, of_clips(tg.all_boxes(targets), call.frames))
         shape, device = values.shape_of(targets, lambda: origin(child, data, call.where))
@@ -205,6 +218,18 @@ class Container(Recorded, nn.Sequential):
         child.record(data, shape, flags)
         return moved, child._params
 
+    def _drawn(self, child: nn.Module, targets: Sequence[Target], data: Any, call: Call) -> Any:
+        """Draw for what comes to a child, where that was left to it; a clip's first frame draws for all of them."""
+        if not isinstance(data, Later) or (isinstance(child, Container) and child.draws_late):
+            return data
+        if is_other(child):
+            return None
+        check_images(targets, call.where)
+        ((rows, *tail), device), frames = values.shape_of(targets), call.frames
+        own = draw_child(child, (rows // frames, *tail), data.generator, device, data.after, None)
+        data.after = [*data.after, *drawn(own)]
+        return copied_child(child, own, frames, 1, None) if frames > 1 else own
+
     def invert_targets(
         self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str
     ) -> list[Target]:
@@ -213,7 +238,7 @@ class Container(Recorded, nn.Sequential):
         self._refuse_plain()
         if head is not None and self._merges(head, shape := self._shape_then(params)):
             backwards = [lambda t, s=s: invert_child(s, t, options) for s in steps]
-            return self._merge(targets, backwards, head, shape)
+            return merged(targets, backwards, head[CHOSEN], self._holds(shape))
         for run in reversed(self._runs(steps, options)):
             one = len(run) == 1
             targets = invert_child(run[0], targets, options) if one else fusion.invert(run, targets, options)
@@ -256,10 +281,12 @@ class Container(Recorded, nn.Sequential):
             for i, (name, child) in enumerate(self.named_children()):
                 yield name, child, (slice(None), k, i)
 
-    def _steps(self, params: Sequence[ParamItem], where: str) -> tuple[Params | None, list[Step]]:
+    def _steps(self, params: Sequence[ParamItem] | Later, where: str) -> tuple[Params | None, list[Step]]:
         """Give what was chosen, None where nothing is, and every child that runs with its parameters."""
         places, head = list(self._places()), [] if self.selection is None else [CHOSEN]
-        items = as_items(params, [*head, *(name for name, _, _ in places)], where)
+        names = [*head, *(name for name, _, _ in places)]
+        late = isinstance(params, Later)
+        items = [ParamItem(name, params) for name in names] if late else as_items(params, names, where)
         steps = [
             Step(child, item, f"{where}[{place[2]}].{type(child).__name__}")
             for (_, child, place), item in zip(places, items[len(head) :], strict=True)
@@ -269,32 +296,14 @@ class Container(Recorded, nn.Sequential):
             raise TypeError(f"{where}: params[{CHOSEN!r}]: expected a dict of tensors, got {chosen!r:.80}")
         return chosen, steps
 
-    def _check_chosen(self, head: Params, rows: int, where: str) -> None:
-        assert self.selection is not None
-        chosen, expected = head.get(CHOSEN), (rows, self.selection.rounds, self.selection.count)
-        if not isinstance(chosen, Tensor) or chosen.dtype != torch.bool or tuple(chosen.shape) != expected:
-            got = (tuple(chosen.shape), chosen.dtype) if isinstance(chosen, Tensor) else chosen
-            raise ValueError(f"{where}: params[{CHOSEN!r}]: expected a bool tensor of shape {expected}, got {got}")
-
     def _merges(self, head: Params, shape: Sequence[int]) -> bool:
         """Say whether children change the size, so that each has to see what came in."""
         self._output(size := (shape[-2], shape[-1]))
         return not self._keeps(size)
 
-    def _merge(
-        self, targets: list[Target], steps: Sequence[Callable[..., list[Target]]], head: Params, shape: Sequence[int]
-    ) -> list[Target]:
-        """Run every step on what came in, and take for each row what the chosen one gives; without, as it came.
-
-        Where the size changes, a row without any is what the first step makes of a row with a closed gate.
-        """
-        size = (shape[-2], shape[-1])
-        output = targets if self._output(size) == size else None
-        for i, step in enumerate(steps):
-            moved, rows = step(targets), head[CHOSEN][:, 0, i]
-            pairs = [] if output is None else zip(moved, output, strict=True)
-            output = moved if output is None else [tg.pick(rows, new, old) for new, old in pairs]
-        return targets if output is None else output
+    def _holds(self, shape: Sequence[int]) -> bool:
+        """Say whether as large comes out as came in."""
+        return self._output(size := (shape[-2], shape[-1])) == size
 
     def _shape_then(self, params: Sequence[ParamItem]) -> Sequence[int]:
         """Give the shape of the images for which a choice was drawn."""
@@ -314,26 +323,18 @@ class Container(Recorded, nn.Sequential):
             return None
         matrices = [self._matrix(step.child, step.item.data) for step in steps]
         if head is not None and self._merges(head, shape := self._shape_then(params)):
-            return self._merged_matrix(matrices, head[CHOSEN], (shape[-2], shape[-1]))
+            return merged_matrix(matrices, head[CHOSEN], self._holds(shape))
         total: Tensor | None = None
         for matrix in matrices:
             if matrix is not None:
                 total = matrix if total is None else matrix @ total
         return total
 
-    def _merged_matrix(self, matrices: Sequence[Tensor | None], chosen: Tensor, size: Size) -> Tensor:
-        rows = max([len(chosen), *(len(matrix) for matrix in matrices if matrix is not None)])
-        chosen = copied(chosen, rows // max(len(chosen), 1))  # a clip has a row for each frame
-        eye = torch.eye(3, device=chosen.device).expand(rows, 3, 3)
-        found = [eye if matrix is None else matrix for matrix in matrices]
-        total = eye if self._output(size) == size else found[0]
-        for i, matrix in enumerate(found):
-            total = torch.where(chosen[:, 0, i].view(-1, 1, 1), matrix, total)
-        return total
-
     def _matrix(self, child: nn.Module, data: Any) -> Tensor | None:
         if isinstance(child, Container):
             return child.matrix_of(data)
+        if isinstance(child, Mix) and not child.never_open and self.transformation_matrix_mode == "rigid":
+            return child.transform_matrix  # which refuses
         if isinstance(child, Intensity):
             gate = data["batch_prob"]
             return torch.eye(3, device=gate.device).repeat(len(gate), 1, 1)
@@ -368,45 +369,3 @@ class Container(Recorded, nn.Sequential):
         if self.selection is not None and isinstance(self.selection.p, Tensor):
             self.selection.p = fn(self.selection.p)
         return self
-
-
-def draw_child(
-    child: nn.Module,
-    shape: Sequence[int],
-    generator: torch.Generator | None,
-    device: torch.device | str | None,
-    after: Sequence[Tensor],
-    rows: Tensor | None,
-) -> Any:
-    """Draw the parameters of a child; of a module that has none, the rows that were chosen."""
-    if isinstance(child, (Augmentation, Container)):
-        return child.forward_parameters(shape, generator, device, after, rows)
-    return None if rows is None else {"batch_prob": rows.float()}
-
-
-def copied_child(child: nn.Module, data: Any, copies: int, block: int, rows: Tensor | None) -> Any:
-    """Give the parameters of a child for copies of its rows; see ``copied_params``."""
-    if isinstance(child, Container):
-        return child.copied(data, copies, block, rows)
-    if isinstance(child, Augmentation):
-        return copied_params(child, data, copies, block, rows)
-    if data is None:
-        return None if rows is None else {"batch_prob": rows.float()}
-    open = copied(data["batch_prob"], copies, block)
-    return {"batch_prob": open if rows is None else open * rows}
-
-
-def _plain(module: nn.Module, target: Target, data: Params | None) -> Target:
-    """Apply a module that is no op to an image, where it has a gate to the rows that were chosen."""
-    output = replace(target, value=module(target.value))
-    return output if data is None else tg.pick(data["batch_prob"] > 0.5, output, target)
-
-
-def invert_child(step: Step, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
-    """Lead all targets back through one child."""
-    child, data = step.child, step.item.data
-    if isinstance(child, Container):
-        return child.invert_targets(targets, data, {**options, **child.extra_args}, step.where)
-    if isinstance(child, Mix) and not child.never_open:
-        child.inverse()
-    return tg.invert(child, targets, data, options, step.where) if isinstance(child, Geometric) else targets

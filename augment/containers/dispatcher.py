@@ -7,12 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from ..arguments import switch
+from ..recorded import Recorded
 from ..targets import Value
 from .params import ParamItem, drawn
 from .sequential import AugmentationSequential
 
 
-class Dispatcher(nn.Module):
+class Dispatcher(Recorded, nn.Module):
     """Base class of the dispatchers: containers that are called one after the other.
 
     Attributes:

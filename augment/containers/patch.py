@@ -16,8 +16,10 @@ from ..kinds import Intensity
 from ..targets import Target
 from . import values
 from .call import Call, Step
-from .container import Size, draw_child, invert_child
+from .children import draw_child, invert_child
+from .container import Size
 from .image import ImageSequential
+from .modules import Later
 from .params import ParamItem, as_items, drawn, stated_shape
 
 IMAGES = "images"
@@ -120,6 +122,10 @@ class PatchSequential(ImageSequential):
     def keeps_size(self, size: Size) -> bool:
         return self.output_size(size) == size
 
+    @property
+    def draws_late(self) -> bool:
+        return False  # patches keep their size
+
     # --------------------------------------------------------------------------------------------------------- params
 
     def forward_parameters(
@@ -161,18 +167,18 @@ class PatchSequential(ImageSequential):
         rows = None if rows is None else copied(rows, self.count)
         return [head, *super().copied(items, copies, block * self.count, rows)]
 
-    def _parts(self, params: Sequence[ParamItem], where: str) -> tuple[ParamItem, list[ParamItem]]:
+    def _parts(self, params: Any, where: str) -> tuple[ParamItem, list[ParamItem]]:
         """Give the item that says the images' shape, and those of the ops."""
         (head,) = as_items(params[:1] if isinstance(params, (list, tuple)) else params, [IMAGES], where)
         return head, list(params[1:])
 
     # ------------------------------------------------------------------------------------------------------- one call
 
-    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem], call: Call) -> list[Target]:
+    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
         head, items = self._parts(params, call.where)
         shape, _ = values.shape_of(targets, lambda: (stated_shape(head.data), torch.device("cpu")))
         size = (shape[-2], shape[-1])
-        frame, call, used = self.frame(size), replace(call, frames=1), []
+        frame, call, used = self.frame(size), replace(call, frames=1, still=True), []
 
         def run(step: Step, rows: list[Target]) -> list[Target]:
             moved, data = self._run(step.child, rows, step.item.data, replace(call, where=step.where))

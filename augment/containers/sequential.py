@@ -6,33 +6,39 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .. import arrays, tv, wrapping
 from .. import targets as tg
-from .. import tv, wrapping
 from ..arguments import choice, number, switch
 from ..base import Augmentation
 from ..targets import Target, Value
 from . import fusion, values
 from .call import Call
 from .container import Container
+from .modules import Later
 from .options import options_for
 from .params import ParamItem
 from .selection import Selection, how_many, weights_for
+
+IMAGE = ("image",)  # not asked for by anyone, so that a dict need not have one
 
 
 class AugmentationSequential(Container):
     """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
 
     Args:
-        *args: ops, nested containers, or other modules, which see the images alone.
+        *args: ops, nested containers, or other modules, which see the images alone, and may change their size where no
+            labels would have to follow.
         data_keys: what the positional inputs are: ``image`` (or ``input``), ``mask``, ``bbox`` (four corners),
-            ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (which only mixes change).
+            ``bbox_xyxy``, ``bbox_xywh``, ``keypoints``, ``class`` (which only mixes change). What is given
+            here has to be in a dict, which may hold more; None asks for nothing.
         same_on_batch: set on all ops; None leaves each as it is.
         keepdim: give every output the rank of its input; None or False gives batches.
         random_apply: how many of the ops, drawn for every row, run in a random order: a number, a pair (least, most) or
             (least,), or True for all; with more than there are, ops repeat. False for all in their order.
         random_apply_weights: of the ops in that draw, not negative; None for equal ones.
-        transformation_matrix_mode: what ``transform_matrix`` does about deformations, which have none: ``"silent"``
-            leaves them out, ``"rigid"`` raises; ``"skip"`` gives None in place of any matrix.
+        transformation_matrix_mode: what ``transform_matrix`` does about deformations and mixes, which have none:
+            ``"silent"`` leaves them out, ``"rigid"`` raises; ``"skip"`` gives None in place of any matrix. Containers
+            inside answer for their own ops.
         extra_args: options by data key: for ``mask`` ``resample``, ``padding_mode`` and ``fill``; for boxes and
             keypoints ``clip``, to cut them to the image; for ``image`` flags of the ops.
         min_visibility: the share of a box's area that has to be seen, in 0..1; with it, every call says in ``valid``
@@ -62,7 +68,7 @@ class AugmentationSequential(Container):
     def __init__(
         self,
         *args: nn.Module,
-        data_keys: Sequence[Any] | None = ("image",),
+        data_keys: Sequence[Any] | None = IMAGE,
         same_on_batch: bool | None = None,
         keepdim: bool | None = None,
         random_apply: bool | int | tuple[int, int] = False,
@@ -74,6 +80,7 @@ class AugmentationSequential(Container):
     ) -> None:
         super().__init__(*args, selection=_random_apply(random_apply, random_apply_weights, len(args)))
         self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
+        self._required = [] if data_keys is IMAGE else self.data_keys or []
         self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         mode = "silent" if transformation_matrix_mode == "silence" else transformation_matrix_mode
         self.transformation_matrix_mode = choice(mode, "transformation_matrix_mode", ("silent", "rigid", "skip"))
@@ -113,9 +120,11 @@ class AugmentationSequential(Container):
                 ``mask_left``); others are handed through.
             *args: the values of the other data keys. torchvision's types say by themselves what they are, and come
                 out with the rank they had; with them, values may stand in lists, tuples and dicts of any depth.
+                NumPy arrays become tensors: an image is (H, W, C), a batch of images a list of such of one shape, or
+                of (H, W), or one array (B, H, W, C); masks may be lists of (H, W) or (H, W, C).
             params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call, or the
                 lists and dicts that ``saving.plain`` makes of them.
-            data_keys: the keys of this call.
+            data_keys: the keys of this call, which a dict has to have.
             generator: where to draw from in this call (eager only; set ``container.generator`` for compiled calls).
             valid: (B, N) bool by the names that the attribute ``valid`` has: which of the boxes and keypoints of a
                 tensor are no padding. Padding stays as it is, and is neither looked at nor ever valid.
@@ -123,11 +132,11 @@ class AugmentationSequential(Container):
         Returns:
             The one value; a list of values; or a new dict with the same keys.
         """
-        args = (input, *args)
-        if tv.found(args):
-            keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
-            return wrapping.call(self.forward, args, keys, params=params, generator=generator, valid=valid)
-        return self.augment(args, params, data_keys, generator, valid)
+        given: Sequence[Value] = (input, *args)
+        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+        if tv.found(given):
+            return wrapping.call(self.forward, given, keys, params=params, generator=generator, valid=valid)
+        return self.augment(arrays.read(given, keys), params, data_keys, generator, valid)
 
     def augment(
         self,
@@ -139,14 +148,16 @@ class AugmentationSequential(Container):
         after: Sequence[Tensor] = (),
     ) -> Any:
         """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
-        targets, names = self._targets(args, data_keys, valid)
+        targets, names = self._targets(args, data_keys, valid, self._required)
         handed_in = params is not None
-        if params is None:
+        used = params
+        if used is None:
             shape, device = values.shape_of(targets)
-            params = self.forward_parameters(shape, generator, device, after)
+            late = Later(generator, after) if self.draws_late else None
+            used = late or self.forward_parameters(shape, generator, device, after)
         watched = [] if self.min_visibility is None else tg.watch(targets)
         call = Call(handed_in, False, self.extra_args, type(self).__name__)
-        moved = self.transform_targets([*targets, *watched], params, call)
+        moved = self.transform_targets([*targets, *watched], used, call)
         moved, watched = moved[: len(targets)], moved[len(targets) :]
         if self.min_visibility is not None:
             verdicts = [t.restore(self.keepdim) for t in tg.verdicts(watched, self.min_visibility)]
@@ -168,7 +179,7 @@ class AugmentationSequential(Container):
         Args:
             *args: as in ``forward``.
             params: the parameters of the call; None for the last one.
-            data_keys: the keys of this call.
+            data_keys: the keys of this call, which a dict has to have; it need not have those of the constructor.
             valid: as in ``forward``.
         """
         params = self._params if params is None else params
@@ -182,10 +193,15 @@ class AugmentationSequential(Container):
         return values.write(args, targets, moved, self.keepdim)
 
     def _targets(
-        self, args: Sequence[Value], data_keys: Sequence[Any] | None, valid: values.Valid | None
+        self,
+        args: Sequence[Value],
+        data_keys: Sequence[Any] | None,
+        valid: values.Valid | None,
+        required: Sequence[str] = (),
     ) -> tuple[list[Target], list[str]]:
         keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
-        targets = values.read(args, keys, self.clips)
+        required = required if data_keys is None else keys or []
+        targets = values.read(args, keys, self.clips, required)
         names = values.labels(args, targets)
         return values.mark(targets, names, valid or {}), names
 

@@ -14,11 +14,19 @@ from ..targets import Target, Value
 Valid = Mapping[str, Tensor]
 
 
-def read(args: Sequence[Value], keys: Sequence[str] | None, videos: bool = False) -> list[Target]:
-    """Take the values of a call as targets; one dict says its keys itself."""
+def read(
+    args: Sequence[Value], keys: Sequence[str] | None, videos: bool = False, required: Sequence[str] = ()
+) -> list[Target]:
+    """Take the values of a call as targets; one dict says its keys itself, and has to have those ``required``."""
     if is_dict(args):
         named = [(tg.key_in_dict(name, value), value) for name, value in args[0].items()]
         keys, values = [key for key, _ in named if key], [value for key, value in named if key]
+        for key in required:
+            if keys.count(key) < list(required).count(key):
+                raise ValueError(
+                    f"data_keys: expected entries for {list(required)} in the dict, and found too few for {key!r}; "
+                    f"got the names {list(args[0])}"
+                )
     else:
         values = list(args)
         if keys is None or len(keys) != len(values):
@@ -64,15 +72,28 @@ def _fresh(target: Target, given: Target, keepdim: bool) -> Value:
     """Give an output that shares no memory with its input, and in which padding is as it was."""
     if isinstance(target.value, list):
         pairs = zip(target.value, given.value, strict=True)
-        return [new.clone() if new is old and isinstance(new, Tensor) else new for new, old in pairs]
+        rows = [new.clone() if new is old and isinstance(new, Tensor) else new for new, old in pairs]
+        if target.valid is None:
+            return rows
+        counts = map(len, given.value)
+        return [_added(row, known, n) for row, known, n in zip(rows, target.valid, counts, strict=True)]
     if given.valid is not None and target.valid is given.valid:
         target = tg.pick(given.valid, target, given, given.valid.ndim)
-    elif target.valid is not None and (n := given.value.shape[dim := target.valid.ndim - 1]) < target.valid.shape[-1]:
-        mixed, known = target.value, target.valid  # a mix has added some
-        there = torch.cat([torch.ones_like(known[..., :n]), known[..., n:]], -1)
-        target = replace(target, value=torch.where(there.view(*there.shape, *(1,) * (mixed.ndim - dim - 1)), mixed, 0))
+    elif target.valid is not None:
+        n = given.value.shape[target.valid.ndim - 1]
+        target = replace(target, value=_added(target.value, target.valid, n, given.valid))
     output = target.restore(keepdim)
     return output.clone() if isinstance(output, Tensor) and target.value is given.value else output
+
+
+def _added(labels: Tensor, known: Tensor, n: int, real: Tensor | None = None) -> Tensor:
+    """Give labels (..., N, *) to which a mix has added some behind the first n, with zeros where none is seen.
+
+    Of the first n, those that are ``real`` stay as they are, which are all without it.
+    """
+    own = torch.ones_like(known[..., :n]) if real is None else real
+    there = torch.cat([own, known[..., n:]], -1)
+    return torch.where(there.view(*there.shape, *(1,) * (labels.ndim - there.ndim)), labels, 0)
 
 
 def shape_of(

@@ -15,6 +15,7 @@ from ..mix import Mix
 from ..targets import Target
 from .call import Call
 from .image import ImageSequential
+from .modules import Later
 from .params import ParamItem
 
 
@@ -38,7 +39,8 @@ class VideoSequential(ImageSequential):
     Shape:
         image: (B, T, C, H, W) or (B, C, T, H, W). mask: as the image, or (B, T, H, W), or a list of (T, C, H, W) or (T,
         H, W). bbox: (B, T, N, 4, 2); bbox_xyxy, bbox_xywh: (B, T, N, 4); keypoints: (B, T, N, 2); each also as a list.
-        class: handed through; for a mix (B,), shares (B, num_classes), or of frames (B, T, ...).
+        class: handed through; for a mix (B,), shares (B, num_classes), or of frames (B, T, ...); of
+        boxes in lists (N,) or (T, N) for each clip.
 
     Example:
         >>> augment = VideoSequential(RandomCrop((6, 6)), data_format="BCTHW", data_keys=["image", "keypoints"])
@@ -97,7 +99,7 @@ class VideoSequential(ImageSequential):
         rows = None if rows is None else copied(rows, frames)
         return super().forward_parameters((b * frames, *size), generator, device, after, rows)
 
-    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem], call: Call) -> list[Target]:
+    def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
         frames = clips.frames_of(targets, self.data_format)
         rows = [self._apart(target, frames) for target in targets]
         moved = super().transform_targets(rows, params, replace(call, frames=frames if self.same_on_frame else 1))

@@ -77,14 +77,14 @@ def jitter(
     factors: Sequence[float],  # in the order of ``colour.NEUTRAL``
     order: Sequence[int],
     kind: str,
-) -> Tensor:  # (C, H, W), uint8 levels as int16
+) -> Tensor:  # (C, H, W), floating, 0..255
     """Do what ``colour.jitter`` does, on levels: what stays within them is not cut."""
     work = image.float()
     for step in order:
         factor = factors[step]
         if factor != colour.NEUTRAL[step]:
             STEPS[kind][step](work, factor)
-    return work.round_().short()
+    return work
 
 
 def _cut(work: Tensor) -> None:

@@ -147,6 +147,21 @@ def linear_levels(
     out.copy_(levels.clamp_(0, LEVELS - 1) if low < 0 or high > LEVELS - 1 else levels)
 
 
+def lines(
+    table: Tensor,  # (..., 256), floating
+) -> tuple[Tensor, Tensor]:  # (..., 4), (...)
+    """Read tables as lines that are cut: slope, intercept, least and most of each, and how far it is off the table."""
+    steps = table.diff(dim=-1)
+    steep = steps.abs() >= steps.abs().amax(-1, keepdim=True) * (1 - 1e-4)  # elsewhere it is cut
+    first = steep.int().argmax(-1, keepdim=True)
+    end = LEVELS - 1 - steep.flip(-1).int().argmax(-1, keepdim=True)
+    slope = (table.gather(-1, end) - table.gather(-1, first)) / (end - first)
+    intercept = table.gather(-1, first) - slope * first
+    least, most = table.amin(-1, keepdim=True), table.amax(-1, keepdim=True)
+    line = (slope * torch.arange(LEVELS, device=table.device) + intercept).clamp(least, most)
+    return torch.cat([slope, intercept, least, most], -1), (line - table).abs().amax(-1)
+
+
 def invert_from(
     image: Tensor,  # any shape, uint8
     first: int,  # the lowest level that is inverted; 0 or less for all, 256 or more for none

@@ -12,7 +12,7 @@ from .field import displace, follow_field, smooth_field
 from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
 from .geometry import identity_rows, permute, place, warp_homography
-from .mix import collage, pick_labels, take_rows
+from .mix import collage, pick_labels, take_rows, whole_labels
 from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
 from .policy import apply_policy, mix_policies
@@ -72,5 +72,6 @@ __all__ = [
     "take_channels",
     "take_rows",
     "warp_homography",
+    "whole_labels",
     "zoom_blur",
 ]

@@ -31,18 +31,31 @@ def _plain(channels: int) -> list[float]:
     return [1.0] * channels + [0.0] * channels
 
 
-def _jitter_bytes(image: Tensor, params: Tensor, numbers: list[float], kind: str, wide: bool, out: Tensor) -> None:
-    order = [round(step) for step in numbers[4 : len(numbers) - 2 * len(image)]]
-    out.copy_(levels.jitter(image, numbers[:4], order, kind))
-
-
 def _is_neutral(image: Tensor, params: Tensor, numbers: Rows, *_: object) -> list[bool]:
     plain = _plain(image.shape[1])
     return [row[:4] == NEUTRAL and row[-len(plain) :] == plain for row in numbers]
 
 
+def _jitter_bytes(image: Tensor, params: Tensor, numbers: list[float], kind: str, wide: bool, out: Tensor) -> None:
+    after = numbers[-2 * len(image) :]
+    work = levels.jitter(image, numbers[:4], [round(step) for step in numbers[4 : -len(after)]], kind)
+    if not wide:
+        out.copy_(work.round_().short())
+        return
+    for plane, target, scale, shift in zip(work, out, after[: len(out)], after[len(out) :], strict=True):
+        torch.mul(plane, scale / 255, out=target)
+        if shift:
+            target.add_(shift)
+
+
 _jitter = rowwise(
-    "colour_jitter", "str kind, bool wide", _jitter_row, _is_neutral, unit=True, dtype=widened, on_bytes=_jitter_bytes
+    "colour_jitter",
+    "str kind, bool wide",
+    _jitter_row,
+    _is_neutral,
+    unit=True,
+    dtype=widened,
+    on_bytes=_jitter_bytes,
 )
 
 
@@ -89,12 +102,19 @@ def _is_undistorted(image: Tensor, params: Tensor, numbers: Rows, wide: bool) ->
 def _distort_bytes(image: Tensor, params: Tensor, numbers: list[float], wide: bool, out: Tensor) -> None:
     order = colour.CONTRAST_BEFORE if numbers[4] else colour.CONTRAST_AFTER
     distorted = levels.jitter(image, numbers[:4], order, "jitter")
+    distorted = distorted.div_(255) if wide else distorted.round_().short()
     for plane, c in zip(out, numbers[5:], strict=True):
         plane.copy_(distorted[round(c)])
 
 
 _distort = rowwise(
-    "photometric_distort", "bool wide", _distort_row, _is_undistorted, unit=True, dtype=widened, on_bytes=_distort_bytes
+    "photometric_distort",
+    "bool wide",
+    _distort_row,
+    _is_undistorted,
+    unit=True,
+    dtype=widened,
+    on_bytes=_distort_bytes,
 )
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ..functional.resample import pixel_grid
 from ..opaque import LIBRARY, define
+from ..sampling import check
 
 Tile = Sequence[int]
 
@@ -176,3 +177,31 @@ def pick_by_sorting(mask: Tensor, u: Tensor, excluded: Sequence[float]) -> tuple
     place = ((first.cumsum(1) == wanted.unsqueeze(1)) & first).int().argmax(1, keepdim=True)
     labels = torch.where(count > 0, known.gather(1, place).squeeze(1), 0)
     return labels.to(mask.dtype), count > 0
+
+
+def _whole_forward(labels: Tensor, name: str) -> Tensor:
+    broken = labels[labels != labels.round()]
+    if len(broken):
+        raise ValueError(
+            f"{name}: class: expected whole numbers (B,), or shares (B, num_classes); got {broken[0].item():g}"
+        )
+    return labels.long()
+
+
+_whole = define(
+    "whole_labels",
+    "(Tensor labels, str name) -> Tensor",
+    _whole_forward,
+    lambda labels, name: labels.new_empty(labels.shape, dtype=torch.int64),
+)
+
+
+def whole_labels(
+    labels: Tensor,  # (B,), floating
+    name: str,
+) -> Tensor:  # (B,) int64
+    """Give labels as whole numbers, and refuse others; a device is not waited for, and says so later."""
+    if labels.is_cpu:
+        return _whole(labels, name)
+    check(labels == labels.round(), None, f"{name}: class: expected whole numbers (B,), or shares (B, num_classes)")
+    return labels.long()

@@ -143,6 +143,7 @@ class RandomJigsaw(Mix):
         permutation: (B, rows * columns), for the places column by column, the piece, counted row by row.
     """
 
+    alone = True
     param_names = ("permutation",)
     param_shapes: ClassVar = {"permutation": (None,)}
 

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from .. import native
 from ..arguments import number, probability, whole
 from ..base import Flags, Params
 from ..composition import Composition, Paste, Stencil
 from ..mix import Mix
+from ..ragged import stacked_masks
 from ..sampling import Draw
 from ..targets import Target
 
@@ -173,7 +173,11 @@ class RandomCopyPaste(Mix):
         return masks[0]
 
     def mask_of(self, target: Target) -> Tensor:
-        return pad_sequence(target.value, True) if isinstance(target.value, list) else target.value
+        masks = target.value
+        return stacked_masks(masks, type(self).__name__, True) if isinstance(masks, list) else masks
+
+    def labelled(self, targets: Sequence[Target]) -> Target | None:
+        return next((target for target in targets if target.key == "mask"), None)
 
     def counts(self, targets: Sequence[Target]) -> list[int]:
         return [self._objects(targets).shape[1]]

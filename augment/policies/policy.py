@@ -113,7 +113,8 @@ class RandAugment(Policy):
         m: their strength, a bin in 0..``num_magnitude_bins`` - 1.
         policy: None for the paper's, or a list of (name, low, high). A range that is symmetric about zero, or about one
             for factors, is gone through from its middle, with either sign; posterize and solarize go from high to low.
-            Rotations are in degrees, shears are slopes, translations shares of the width or height.
+            Rotations are in -360..360 degrees, shears slopes in -10..10, translations shares of the width or height in
+            -1..1, colours factors from 0 on, the others 0..8 bits, thresholds in 0..1 and additions in -1..1.
         transformation_matrix_mode: accepted for compatibility; every operation has a matrix.
         num_magnitude_bins: into how many bins each range is divided.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.

@@ -1,5 +1,6 @@
 """What the policies do, as data: operations, the range of each one's magnitude, and the searched sub-policies."""
 
+import math
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
@@ -201,6 +202,16 @@ class Magnitudes:
 
 # ------------------------------------------------------------------------------------------------ policies of the user
 
+LIMITS = {  # what a range may hold, as kornia writes it
+    **dict.fromkeys(("shear_x", "shear_y"), (-10.0, 10.0, "slopes")),
+    **dict.fromkeys(("translate_x", "translate_y"), (-1.0, 1.0, "shares of the width or height")),
+    "rotate": (-360.0, 360.0, "degrees"),
+    **dict.fromkeys(COLOURS, (0.0, math.inf, "factors")),
+    "posterize": (0.0, 8.0, "bits"),
+    "solarize": (0.0, 1.0, "thresholds"),
+    "solarize_add": (-1.0, 1.0, "additions"),
+}
+
 
 def read_space(policy: Any) -> list[tuple[str, Entry]]:
     """Read a policy of one operation each, (name, low, high), in the ranges that kornia writes."""
@@ -211,7 +222,7 @@ def read_space(policy: Any) -> list[tuple[str, Entry]]:
         if isinstance(item, Sequence) and len(item) == 1 and not isinstance(item[0], str):
             item = item[0]
         name, low, high = _three(item, f"policy[{i}]", "(name, low, high)")
-        entries.append((name, _entry(name, _limit(low, f"policy[{i}]"), _limit(high, f"policy[{i}]"))))
+        entries.append((name, _entry(name, *_limits(name, low, high, f"policy[{i}]"))))
     return entries
 
 
@@ -252,8 +263,8 @@ def _step(step: Any, where: str) -> Step:
     if AUTO[name] == Entry():
         level = 0
     if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < AUTO_BINS:
-        raise ValueError(f"{where}: expected a bin in 0..{AUTO_BINS - 1}, got {level!r}")
-    return name, number(p, f"{where}: probability", 0.0, 1.0), level
+        raise ValueError(f"{where}: {name}: expected a bin in 0..{AUTO_BINS - 1}, got {level!r}")
+    return name, number(p, f"{where}: {name}: probability", 0.0, 1.0), level
 
 
 def _three(item: Any, where: str, expected: str) -> tuple[str, Any, Any]:
@@ -264,5 +275,12 @@ def _three(item: Any, where: str, expected: str) -> tuple[str, Any, Any]:
     return item[0], item[1], item[2]
 
 
-def _limit(value: Any, where: str) -> float:
-    return number(value, f"{where}: limit")
+def _limits(name: str, low: Any, high: Any, where: str) -> tuple[float, float]:
+    """Check a range; of an operation that has no strength it may be any."""
+    least, most, unit = LIMITS.get(name, (-math.inf, math.inf, ""))
+    low, high = (number(value, f"{where}: limit of {name}") for value in (low, high))
+    if name in LIMITS and not least <= low <= high <= most:
+        raise ValueError(
+            f"{where}: {name}: expected {least:g} <= low <= high <= {most:g}, in {unit}; got ({low:g}, {high:g})"
+        )
+    return low, high

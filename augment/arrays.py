@@ -1,0 +1,68 @@
+"""NumPy arrays, as decoders and loaders give them: images (H, W, C), with the channels of a pixel side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import targets as tg
+
+try:
+    import numpy as np
+except ModuleNotFoundError:  # nobody has arrays then
+    np = None
+
+
+def read(args: Sequence[Any], keys: Sequence[str] | None) -> Sequence[Any]:
+    """Give the values of a call, or one dict of them, with tensors in place of arrays."""
+    if len(args) == 1 and isinstance(args[0], Mapping):
+        sample = args[0]
+        if not any(map(_found, sample.values())):
+            return args
+        found = {name: _read(tg.key_of_name(name), value) for name, value in sample.items()}
+        return [{name: value if tg.key_in_dict(name, value) else sample[name] for name, value in found.items()}]
+    if keys is None or len(keys) != len(args) or not any(map(_found, args)):
+        return args
+    return [_read(key, value) for key, value in zip(keys, args, strict=True)]
+
+
+def _is_array(value: Any) -> bool:
+    return np is not None and isinstance(value, np.ndarray)
+
+
+def _found(value: Any) -> bool:
+    return _is_array(value) or (isinstance(value, (list, tuple)) and len(value) > 0 and all(map(_is_array, value)))
+
+
+def _read(key: str | None, value: Any) -> Any:
+    if key is None or key == "class" or not _found(value):
+        return value
+    if _is_array(value):
+        tensor = _tensor(value)
+        return _channels_first(tensor) if key == "image" and tensor.ndim > 2 else tensor
+    if key not in ("image", "mask"):
+        return [_tensor(entry) for entry in value]
+    entries = [_tensor(entry) for entry in value]
+    other = next((e for e in entries if (e.shape, e.dtype) != (entries[0].shape, entries[0].dtype)), None)
+    if other is not None:
+        got = " and ".join(f"{tuple(e.shape)} {e.dtype}" for e in (entries[0], other))
+        raise ValueError(
+            f"{key}: expected arrays of one shape and dtype, to be a batch; got {got}; "
+            "bring each image to one size first, with Resize or LetterBox"
+        )
+    batch = torch.stack(entries)
+    if batch.ndim == 4:
+        return _channels_first(batch)
+    return batch.unsqueeze(1) if key == "image" and batch.ndim == 3 else batch
+
+
+def _tensor(array: Any) -> Tensor:
+    """View an array as a tensor; one that has gaps in memory, or runs backwards, is copied."""
+    assert np is not None
+    return torch.from_numpy(np.ascontiguousarray(array))
+
+
+def _channels_first(image: Tensor) -> Tensor:
+    """View (..., H, W, C) as (..., C, H, W), the channels of a pixel still side by side in memory."""
+    return image.movedim(-1, -3)

@@ -1,0 +1,83 @@
+"""NumPy arrays, as decoders and loaders give them, in place of tensors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from helpers import Log, call_seeded, graphs
+
+import augment as K
+
+RNG = np.random.default_rng(0)
+IMAGES = [RNG.integers(0, 256, (12, 16, 3), dtype=np.uint8) for _ in range(4)]
+MASKS = [RNG.integers(0, 5, (12, 16)) for _ in range(4)]
+BOXES = [RNG.uniform(0, 9, (n, 4)).astype(np.float32) for n in (1, 0, 3, 2)]
+BATCH = torch.from_numpy(np.stack(IMAGES)).permute(0, 3, 1, 2)
+
+
+def pipeline(**options: Any) -> K.AugmentationSequential:
+    return K.AugmentationSequential(
+        K.RandomHorizontalFlip(), K.RandomAffine(20.0), K.RandomGamma((0.5, 2.0)), **options
+    )
+
+
+def test_lists_are_batches() -> None:
+    keys = ["image", "mask", "bbox_xyxy"]
+    container = pipeline(data_keys=keys)
+    image, mask, boxes = call_seeded(container, IMAGES, MASKS, BOXES)
+    tensors = [BATCH, torch.from_numpy(np.stack(MASKS)), list(map(torch.from_numpy, BOXES))]
+    expected = call_seeded(container, *tensors)
+    assert torch.equal(image, expected[0]) and torch.equal(mask, expected[1]) and mask.dtype == torch.int64
+    assert all(torch.equal(new, old) for new, old in zip(boxes, expected[2], strict=True))
+    named = call_seeded(
+        container, {"image": IMAGES, "mask": MASKS, "bbox_xyxy": BOXES, "image_id": (ids := np.arange(4))}
+    )
+    assert torch.equal(named["image"], image) and torch.equal(named["mask"], mask) and named["image_id"] is ids
+    back = container.inverse(image, mask, boxes)
+    assert back[0].shape == BATCH.shape
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_layouts(fuse: bool) -> None:
+    container = pipeline(fuse=fuse)
+    expected = call_seeded(container, BATCH)
+    for same in (np.stack(IMAGES), [image[::-1][::-1] for image in IMAGES], tuple(IMAGES)):
+        assert torch.equal(call_seeded(container, same), expected)
+    turned = call_seeded(container, [image[..., ::-1] for image in IMAGES])  # BGR
+    assert torch.equal(turned, call_seeded(container, BATCH.flip(1)))
+    gray = call_seeded(container, [image[..., 0] for image in IMAGES])
+    assert torch.equal(gray, call_seeded(container, BATCH[:, :1].contiguous()))
+    assert call_seeded(container, IMAGES[0]).shape == (1, 3, 12, 16)
+    floats = call_seeded(container, [np.float32(image) / 255 for image in IMAGES])
+    assert floats.dtype == torch.float32 and floats.shape == (4, 3, 12, 16)
+
+
+def test_one_copy() -> None:
+    """Arrays are stacked, and nothing else is made of them before an op sees them."""
+    container = K.AugmentationSequential(K.RandomInvert(p=1.0))
+    with Log(large=BATCH.numel()) as log:
+        container(IMAGES)
+    assert log.large["aten.stack.default"] == 1 and sum(log.large.values()) <= 3
+
+
+def test_compiled(optimizer: str) -> None:
+    container = pipeline()
+    compiled = torch.compile(container, fullgraph=True, backend=optimizer)
+    for seed in range(3):
+        output = call_seeded(compiled, IMAGES, seed=seed)
+        assert (output - call_seeded(container, BATCH, seed=seed).int()).abs().max() <= 1 and graphs() == 1
+
+
+def test_refusals() -> None:
+    container, small = pipeline(), IMAGES[0][:8]
+    with pytest.raises(ValueError, match=r"image: .*\(12, 16, 3\) torch.uint8 and \(8, 16, 3\).*Resize or LetterBox"):
+        container([IMAGES[0], small])
+    with pytest.raises(ValueError, match=r"torch.uint8 and \(12, 16, 3\) torch.float32"):
+        container([IMAGES[0], np.float32(IMAGES[0])])
+    with pytest.raises(TypeError, match="image: expected a floating or uint8 image, got torch.int64"):
+        container([image.astype(np.int64) for image in IMAGES])
+    with pytest.raises(TypeError, match="image: expected a tensor"):
+        container([IMAGES[0], torch.zeros(3, 12, 16)])
+    with pytest.raises(ValueError, match="args: expected one value for each of data_keys"):
+        container(IMAGES, MASKS)
