@@ -58,7 +58,7 @@ def rowwise(
         read: ``(image, params, *config)`` to the values of each row, by default the params as nested lists of numbers.
         runs: hand neighbouring rows of equal values over together, (n, C, H, W) and the params of the first.
         keeps_format: give bytes that are channels last back as such; ``row`` writes into an ``out`` that is no block.
-        on_bytes: what to do with a uint8 row instead: ``(image, params[i], values[i], *config, out=out)``.
+        on_bytes: ``(image, params[i], values[i], *config, out=out)``, which takes a uint8 row in place of ``row``.
         whole: ``(image, params, values, *config)`` to an output, in the format of the image, in which some rows are
             right already, and which; None where the rows have no work in common.
         dtype: ``(image, params, *config)`` to the output's dtype, by default the image's. Bytes that come out as floats
@@ -67,15 +67,14 @@ def rowwise(
 
     def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         shape = (*image.shape[:2], *size(image, params, *config))
-        kind = dtype(image, params, *config)
-        if keeps_format and image.dtype == torch.uint8 and is_channels_last(image):
-            return torch.empty(shape, dtype=kind, device=image.device, memory_format=torch.channels_last)
-        return image.new_empty(shape, dtype=kind)
+        if keeps_format:
+            return empty_bytes_like(image, shape)
+        return image.new_empty(shape, dtype=dtype(image, params, *config))
 
     def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
         values = read(image, params, *config)
         same = unchanged(image, params, values, *config)
-        dense = image.is_contiguous() or (keeps_format and image.dtype == torch.uint8 and is_channels_last(image))
+        dense = image.is_contiguous() or (keeps_format and holds_pixels(image))
         begun = whole(image, params, values, *config) if dense else None
         output, done = (output_like(image, params, *config), [False] * len(same)) if begun is None else begun
         for start, stop in _runs(same, values if runs else None):
@@ -159,9 +158,16 @@ def _runs(same: list[bool], values: list[Any] | None) -> Iterator[tuple[int, int
         start = stop
 
 
-def is_channels_last(image: Tensor) -> bool:
-    """Say whether the channels (B, C, H, W) of a pixel lie side by side."""
-    return image.is_contiguous(memory_format=torch.channels_last) and not image.is_contiguous()
+def holds_pixels(image: Tensor) -> bool:
+    """Say whether an image (B, C, H, W) is of bytes and the channels of a pixel lie side by side."""
+    last = image.is_contiguous(memory_format=torch.channels_last) and not image.is_contiguous()
+    return last and image.dtype == torch.uint8
+
+
+def empty_bytes_like(image: Tensor, shape: Sequence[int]) -> Tensor:
+    """Give memory of a shape (B, C, h, w), where bytes that are channels last stay so."""
+    form = torch.channels_last if holds_pixels(image) else torch.contiguous_format
+    return torch.empty(shape, dtype=image.dtype, device=image.device, memory_format=form)
 
 
 KEPT: dict[tuple[Any, ...], Tensor] = {}

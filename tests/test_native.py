@@ -6,7 +6,7 @@ from helpers import picture
 from torch.testing import assert_close
 
 from augment import native, sampling
-from augment.functional import colour, downscale, dropout, fields, filters, geometry, jpeg, median, resample, tone
+from augment.functional import colour, downscale, dropout, fields, filters, geometry, jpeg, median, resample, tone, zoom
 from augment.opaque import load, store
 
 B = 3
@@ -54,7 +54,8 @@ STEPS = torch.cat(
     2,
 )
 MIXTURES = torch.cat([torch.tensor([[0.2, 0.3, 0.5]] * 3), STEPS.flatten(1)], 1)
-DTYPES = dict.fromkeys(("look_up", "look_up_floats", "stretch_levels", "colour_jitter_wide"), torch.uint8)
+BYTES = ("gray_levels", "hue_levels", "linear_levels", "look_up", "saturation_levels", "stretch_levels")
+DTYPES = dict.fromkeys((*BYTES, "look_up_floats", "colour_jitter_wide"), torch.uint8)
 NAMES = dict.fromkeys(("colour_jiggle", "colour_jitter_wide"), "colour_jitter")
 AFTER = torch.tensor([[1.0, 1, 1, 0, 0, 0], [2.0, 1, 0.5, 0.1, 0, -0.2], [1.0, 1, 1, 0, 0, 0]])
 
@@ -91,6 +92,10 @@ CALLS = {
     "colour_jitter_wide": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", True),
     "colour_jiggle": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jiggle", True),
     "photometric_distort": (torch.cat([FACTORS, GATE.view(B, 1), SOURCES], 1), True),
+    "gray_levels": (GATE, [0.3, 0.6, 0.1]),
+    "hue_levels": (FACTORS[:, 3].contiguous(),),
+    "saturation_levels": (FACTORS[:, 2].contiguous(),),
+    "linear_levels": (torch.tensor([[[1.0, 0.0]] * 3, [[1, 20.4]] * 3, [[1.3, 0], [0.7, 0], [1, -3]]]),),
     "take_channels": (SOURCES,),
     "fill_channels": (torch.tensor([[0.0, 0, 0], [1, 0, 1], [0, 1, 0]]), 0.5),
     "equalize": (GATE,),
@@ -145,6 +150,9 @@ def test_opcheck_others() -> None:
     torch.library.opcheck(sampling.uniform, ([3, 2], device, 0, []), test_utils=names)
     torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
     torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
+    torch.library.opcheck(
+        torch.ops.augment.keep_bits.default, (picture(B, dtype=torch.uint8), GATE.view(B, 1, 1, 1).byte())
+    )
     torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
     along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
     torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
@@ -265,7 +273,7 @@ def test_blurs_on_rows_are_those_on_the_batch(dtype: torch.dtype) -> None:
             native.defocus(image, radius, sigma, 9, "replicate"),
             filters.filter2d_batch(work, filters.disk_weights(radius, sigma, 9), "replicate"),
         ),
-        (native.zoom_blur(image, factor, 5), resample.zoom_blur(work, factor, 5)),
+        (native.zoom_blur(image, factor, 5), zoom.zoom_blur(work, factor, 5)),
     ]
     for rows, whole in pairs[:2]:
         assert_close(rows[gate], store(whole, dtype)[gate], atol=1e-6 if dtype == torch.float32 else 1, rtol=0)

@@ -133,8 +133,10 @@ def _rotate_hue(work: Tensor, turns: float) -> None:
     step = 1 if part >= 0 else -1
     reach = chroma * abs(part)
     move = _moved_little if 2 * abs(part) <= 1 else _moved_far
-    above = [[work[(i - thirds + k) % 3] for k in (0, step, -step)] for i in range(3)]
-    turned = [move(*planes, chroma, reach, chroma - reach) for planes in above]
+    turned = []
+    for i in range(3):
+        channel, following, before = (work[(i - thirds + k) % 3] for k in (0, step, -step))
+        turned.append(move(channel, following, before, chroma, reach, chroma - reach))
     for plane, target in zip(turned, work.unbind(0), strict=True):
         torch.add(plane, low, out=target)
 

@@ -30,12 +30,11 @@ def posterize(
     return (image.clamp(0, 1) * scale + 0.5 / step).floor() * (step / (LEVELS - 1))
 
 
-def posterize_levels(
-    image: Tensor,  # (..., H, W), uint8
-    bits: Tensor,  # broadcasts over the image, 0..8
-) -> Tensor:  # (..., H, W), uint8
-    """Keep the upper bits of bytes."""
-    return image & (LEVELS - 2.0 ** (8 - bits)).to(torch.uint8)
+def posterize_mask(
+    bits: Tensor,  # any shape, 0..8
+) -> Tensor:  # the same, uint8
+    """Give the bits of a byte that stay."""
+    return (LEVELS - 2.0 ** (8 - bits)).to(torch.uint8)
 
 
 def stretch(

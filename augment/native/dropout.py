@@ -13,15 +13,16 @@ Rectangles = list[list[float]]
 
 
 def _fill_row(image: Tensor, params: Tensor, rectangles: Rectangles, fill: list[float], out: Out = None) -> Tensor:
-    level = resample.per_channel(fill, image)
     if out is None:
-        return torch.where(dropout.in_rectangles(params[None], image.shape[-2], image.shape[-1])[0], level, image)
+        dropped = dropout.in_rectangles(params[None], image.shape[-2], image.shape[-1])[0]
+        return torch.where(dropped, resample.per_channel(fill, image), image)
     out.copy_(image)
+    level = None if len(set(fill)) == 1 else resample.per_channel(fill, image)
     for x, y, width, height in rectangles:
         left, top, right, bottom = (max(round(v), 0) for v in (x, y, x + width, y + height))
         if right > left and bottom > top:
             window = out[:, top:bottom, left:right]
-            window.fill_(fill[0]) if len(set(fill)) == 1 else window.copy_(level)
+            window.fill_(fill[0]) if level is None else window.copy_(level)
     return out
 
 

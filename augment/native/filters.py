@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ..functional import filters, median, resample
+from ..functional import filters, median, zoom
 from ..opaque import load, rowwise
 from .rows import Out, Rows, keep_rows
 
@@ -53,7 +53,7 @@ _box = rowwise(
     "int ky, int kx, str border",
     _box_row,
     lambda image, gate, numbers, ky, kx, border: [not g or ky == kx == 1 for g in numbers],
-    on_bytes=lambda image, gate, _, *config, out: filters.box_levels(image, *config, out),
+    on_bytes=lambda image, gate, _, ky, kx, border, out: filters.box_levels(image, ky, kx, border, out),
 )
 
 
@@ -172,7 +172,7 @@ def defocus(
 
 
 def _zoom_row(image: Tensor, factor: Tensor, _: float, steps: int, out: Out = None) -> Tensor:
-    return resample.zoom_blur_row(image, factor.to(image.dtype), steps, out)
+    return zoom.zoom_blur_row(image, factor.to(image.dtype), steps, out)
 
 
 _zoom = rowwise("zoom_blur", "int steps", _zoom_row, lambda image, factor, numbers, steps: [f == 1 for f in numbers])
@@ -186,4 +186,4 @@ def zoom_blur(
     """Average each row of the batch over zooms about its centre."""
     if image.is_cpu:
         return _zoom(image, factor, steps)
-    return keep_rows(factor == 1, image, resample.zoom_blur(load(image), factor, steps))
+    return keep_rows(factor == 1, image, zoom.zoom_blur(load(image), factor, steps))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..functional import geometry, resample
-from ..opaque import LIBRARY, define, load, rowwise
+from ..opaque import LIBRARY, define, empty_bytes_like, load, rowwise
 from .rows import Out, Rows, keep_rows
 
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -218,6 +218,11 @@ def _permute_row(
         )
         return image.index_select(-2, index_y).index_select(-1, index_x)
     part = image[..., plan.source[0], plan.source[1]]
+    upside_down = plan.flips == [-2] and plan.whole and image.dtype != torch.uint8
+    if upside_down and out is not None and out.is_contiguous() and part.is_contiguous():  # written once
+        lines = torch.arange(h - 1, -1, -1, device=image.device)
+        torch.index_select(part.view(-1, h, w), 1, lines, out=out.view(-1, h, w))
+        return out
     part = part.flip(plan.flips) if plan.flips else part
     if plan.whole:
         return part
@@ -230,8 +235,8 @@ def _permute_row(
 def _flip_all(
     image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any
 ) -> tuple[Tensor, list[bool]] | None:
-    """Flip all rows as most of those do that are flipped, unless those are few: calls cost more than pixels."""
-    if image.shape[-2:] != (h, w):
+    """Flip all bytes as most rows do that are flipped, unless those are few: calls cost more than such pixels."""
+    if image.shape[-2:] != (h, w) or image.dtype != torch.uint8:
         return None
     along_x, along_y = ([1.0, 0.0, 0.0], [-1.0, 0.0, w - 1.0]), ([0.0, 1.0, 0.0], [0.0, -1.0, h - 1.0])
     flips = {(-1,): [along_x[1], along_y[0]], (-2,): [along_x[0], along_y[1]], (-2, -1): [along_x[1], along_y[1]]}
@@ -322,7 +327,7 @@ def permute(
 def _place(image: Tensor, top: int, left: int, h: int, w: int, fill: list[float]) -> Tensor:
     rows, source_rows = _overlap(1, top, image.shape[-2], h)
     columns, source_columns = _overlap(1, left, image.shape[-1], w)
-    output = image.new_empty((*image.shape[:2], h, w))
+    output = empty_bytes_like(image, (*image.shape[:2], h, w))
     output[..., rows, columns] = image[..., source_rows, source_columns]
     if (rows, columns) != (slice(0, h), slice(0, w)):
         level = resample.per_channel(fill, image)
@@ -337,7 +342,7 @@ _place_op = define(
     "place",
     "(Tensor image, SymInt top, SymInt left, SymInt h, SymInt w, float[] fill) -> Tensor",
     _place,
-    lambda image, top, left, h, w, fill: image.new_empty((*image.shape[:2], h, w)),
+    lambda image, top, left, h, w, fill: empty_bytes_like(image, (*image.shape[:2], h, w)),
 )
 
 

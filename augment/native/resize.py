@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..opaque import LIBRARY, define
+from ..opaque import LIBRARY, define, load, store
 
 
 def _resize(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
@@ -18,6 +18,21 @@ _op = define(
     "resize",
     "(Tensor image, SymInt h, SymInt w, bool corners) -> Tensor",
     _resize,
+    lambda image, h, w, corners: image.new_empty((*image.shape[:2], h, w)),
+)
+
+
+def _resize_levels(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
+    output = image.new_empty((*image.shape[:2], h, w))
+    for row, out in zip(image, output, strict=True):
+        out.copy_(_resize(row.float()[None], h, w, corners)[0].round_().short())  # a blend needs no cut
+    return output
+
+
+resize_levels = define(  # of bytes, rounded once
+    "resize_levels",
+    "(Tensor image, SymInt h, SymInt w, bool corners) -> Tensor",
+    _resize_levels,
     lambda image, h, w, corners: image.new_empty((*image.shape[:2], h, w)),
 )
 
@@ -56,11 +71,12 @@ torch.library.register_autograd("augment::spread", _spread_backward, setup_conte
 
 
 def resize(
-    image: Tensor,  # (B, C, H, W), floating
+    image: Tensor,  # (B, C, H, W), floating or uint8
     size: tuple[int, int],
     align_corners: bool,
 ) -> Tensor:  # (B, C, *size)
     """Resize linearly; ``align_corners`` brings the centres of the corner pixels together, not their edges."""
     if image.is_cpu:
-        return _op(image, *size, align_corners)
-    return F.interpolate(image, size, mode="bilinear", align_corners=align_corners)
+        return (resize_levels if image.dtype == torch.uint8 else _op)(image, *size, align_corners)
+    resized = F.interpolate(load(image), size, mode="bilinear", align_corners=align_corners)
+    return store(resized, image.dtype)

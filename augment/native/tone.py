@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import clahe, tone
-from ..opaque import load, rowwise, store
+from ..opaque import define, load, rowwise, store
 from .rows import Out, Rows, keep_rows
 
 
@@ -66,6 +66,39 @@ def look_up(
     return _look_up(image, tables.to(torch.float32))
 
 
+FAR = 2.0**14  # levels beyond all of an image
+
+
+def _linear_row(image: Tensor, lines: Tensor, numbers: Rows, out: Out = None) -> Tensor:
+    output = torch.empty_like(image) if out is None else out
+    alike = numbers.count(numbers[0]) == len(numbers)
+    parts = [(image, numbers[0], output)] if alike else zip(image, numbers, output, strict=True)
+    for part, (scale, shift), target in parts:
+        tone.linear_levels(part, scale, shift, target)
+    return output
+
+
+_linear = rowwise(
+    "linear_levels",
+    "",
+    _linear_row,
+    lambda image, lines, numbers: [all(scale == 1 and not round(shift) for scale, shift in row) for row in numbers],
+    raw=True,
+    keeps_format=True,
+)
+
+
+def linear_levels(
+    image: Tensor,  # (B, C, H, W), uint8
+    scale: Tensor,  # (B, C or 1), not negative
+    shift: Tensor,  # (B, C or 1), on the scale of [0, 1]
+) -> Tensor:  # (B, C, H, W), uint8
+    """Multiply the bytes of every channel and add to them, rounded once and cut."""
+    added = (shift.detach().double() * (tone.LEVELS - 1)).clamp(-FAR, FAR)
+    lines = torch.stack(torch.broadcast_tensors(scale.detach().double(), added), 2)
+    return _linear(image, lines.expand(-1, image.shape[1], -1))
+
+
 class Entries(NamedTuple):
     """What the table of a row's channels says.
 
@@ -118,40 +151,6 @@ def look_up_floats(
     return _look_up_floats(image, tables)
 
 
-FAR = 2.0**14  # levels beyond all of an image
-
-
-def _linear_row(image: Tensor, lines: Tensor, numbers: Rows, out: Out = None) -> Tensor:
-    output = torch.empty_like(image) if out is None else out
-    if numbers.count(numbers[0]) == len(numbers):
-        tone.linear_levels(image, *numbers[0], output)
-    else:
-        for plane, line, target in zip(image, numbers, output, strict=True):
-            tone.linear_levels(plane, *line, target)
-    return output
-
-
-_linear = rowwise(
-    "linear_levels",
-    "",
-    _linear_row,
-    lambda image, lines, numbers: [all(scale == 1 and not round(shift) for scale, shift in row) for row in numbers],
-    raw=True,
-    keeps_format=True,
-)
-
-
-def linear_levels(
-    image: Tensor,  # (B, C, H, W), uint8
-    scale: Tensor,  # (B, C or 1), not negative
-    shift: Tensor,  # (B, C or 1), on the scale of [0, 1]
-) -> Tensor:  # (B, C, H, W), uint8
-    """Multiply the bytes of every channel and add to them, rounded once and cut."""
-    added = (shift.detach().double() * (tone.LEVELS - 1)).clamp(-FAR, FAR)
-    lines = torch.stack(torch.broadcast_tensors(scale.detach().double(), added), 2)
-    return _linear(image, lines.expand(-1, image.shape[1], -1))
-
-
 def _closed(image: Tensor, params: Tensor, numbers: list[float], *_: object) -> list[bool]:
     """Read a gate (B,) that is the only parameter."""
     return [not gate for gate in numbers]
@@ -199,6 +198,14 @@ def _gamma_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = N
     return tone.gamma_row(work, numbers[0], numbers[1], out if out.dtype == work.dtype else None)
 
 
+_keep_bits = define(  # a loop over bytes that the compiler writes is not vectorised
+    "keep_bits",
+    "(Tensor image, Tensor mask) -> Tensor",
+    lambda image, mask: image & mask,
+    lambda image, mask: torch.empty_like(image),
+)
+
+
 def posterize(
     image: Tensor,  # (B, C, H, W)
     bits: Tensor,  # (B,)
@@ -206,7 +213,8 @@ def posterize(
     """Keep the upper bits; rows that keep all eight stay as they are."""
     bits = bits.view(-1, 1, 1, 1)
     if image.dtype == torch.uint8:
-        return tone.posterize_levels(image, bits)
+        mask = tone.posterize_mask(bits)
+        return _keep_bits(image, mask) if image.is_cpu else image & mask
     return torch.where(bits == 8, image, store(tone.posterize(load(image), bits), image.dtype))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .. import native
 from ..arguments import channel_values, choice, is_whole, pair, switch, whole_pixel_border
 from ..base import Flags, Params
 from ..functional import geometry
@@ -58,6 +59,20 @@ def whole_frame(draw: Draw, size: Size) -> Params:
     return windows(geometry.rectangle(zero, zero, zero + width, zero + height), (height, width), size)
 
 
+class Frame(Rescale):
+    """A resize of the whole frame, of bytes row by row."""
+
+    def _like(self, matrix: Tensor) -> "Frame":
+        return Frame(matrix, self.input_size, self.size, self.align_corners, self.antialias)
+
+    def image(
+        self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
+    ) -> Tensor:
+        if image.dtype == torch.uint8 and resample == "bilinear" and not self.antialias:
+            return native.resize(image, self.size, self.align_corners)
+        return super().image(image, resample, padding_mode, fill)
+
+
 def rescale(input: Tensor, params: Params, flags: Flags, size: Size) -> Rescale:
     """Give the resize of the whole frame to a size."""
     height, width = input.shape[-2:]
@@ -65,7 +80,7 @@ def rescale(input: Tensor, params: Params, flags: Flags, size: Size) -> Rescale:
     zero = params["batch_prob"].float() * 0
     window = torch.stack([zero, zero, zero + width, zero + height], 1)
     matrix = geometry.window_to_frame(window, size, corners)
-    return Rescale(matrix, (height, width), size, corners, flags["antialias"])
+    return Frame(matrix, (height, width), size, corners, flags["antialias"])
 
 
 def side_to_size(size: int | Size, input_size: Size, side: str) -> Size:

@@ -77,6 +77,9 @@ class RandomSolarize(Intensity):
         threshold, addition = (params[name].view(-1, 1, 1, 1) for name in ("thresholds", "additions"))
         return tone.solarize(values, threshold, addition)
 
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        return native.look_up(image, self.tables(image[:, :1], params, flags, gate))  # channels are alike
+
 
 class RandomPosterize(Intensity):
     """Keep the upper bits of the 8-bit levels.
