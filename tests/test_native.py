@@ -180,12 +180,14 @@ def test_warp_on_rows_is_warp_on_the_batch(mode: str, padding: str, dtype: torch
 
 def test_permute_on_rows_is_sampling_on_the_batch() -> None:
     image = picture(B)
-    turned = geometry.invert(geometry.matrix3([0, 1, 0, -1, 0, 22, 0, 0, 1], ANGLES))  # a quarter turn to (23, 17)
+    turned = geometry.matrix3([0, 1, 0, -1, 0, 22, 0, 0, 1], ANGLES)  # a quarter turn to (23, 17)
     shifted = geometry.translation(torch.tensor([-3.0, 4.0, 0.0]), torch.tensor([5.0, -2.0, 30.0]), ANGLES)
     for matrix, size in ((FLIPS, (17, 23)), (turned, (23, 17)), (shifted, (20, 9))):
         for border in ("constant", "reflect", "replicate", "circular"):
             rows = native.permute(image, matrix, size, border, [0.5])
-            whole = resample.sample_nearest(image, resample.positions(matrix, *size, False), border, [0.5])
+            whole = resample.sample_nearest(
+                image, resample.positions(geometry.invert(matrix), *size, False), border, [0.5]
+            )
             assert torch.equal(rows, whole)
     quarter = native.permute(image, turned, (23, 17), "constant", [0.0])
     assert torch.equal(quarter, image.rot90(1, (2, 3)))

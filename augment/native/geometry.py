@@ -1,6 +1,7 @@
 """Homographies and permutations."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -92,7 +93,7 @@ def _warp_row(
     out: Out = None,
 ) -> Tensor:
     if line.whole and not matrices.requires_grad:
-        return _permute_row(image, matrices, line.matrix, h, w, resample.BORDERS[padding], fill, out)
+        return _permuted(image, [*line.matrix[0], *line.matrix[1]], h, w, resample.BORDERS[padding], fill, out)
     if line.window is not None and out is not None:
         return resample.resize_window(image, line.window, out)
     out = out if out is None or out.dtype == torch.promote_types(image.dtype, torch.float32) else None
@@ -124,7 +125,7 @@ def _nearest_row(
 ) -> Tensor:
     border, matrix = resample.BORDERS[padding], matrix.detach()
     if _is_permutation(m):
-        return _permute_row(image, matrix, m, h, w, border, fill, out)
+        return _permuted(image, [*m[0], *m[1]], h, w, border, fill, out)
     if _is_aligned(m):
         return resample.sample_axes(image, *resample.along_axes(matrix[:2], h, w), border, fill)
     position = resample.positions(matrix[None], h, w, projective)[0]
@@ -209,7 +210,12 @@ def warp_homography(
 def _permute_row(
     image: Tensor, matrix: Tensor, m: Rows, h: int, w: int, border: str, fill: list[float], out: Out = None
 ) -> Tensor:
-    plan = _permutation(*_back(m), *image.shape[-2:], h, w)
+    return _permuted(image, _back(m), h, w, border, fill, out)
+
+
+def _permuted(image: Tensor, back: Sequence[float], h: int, w: int, border: str, fill: list[float], out: Out) -> Tensor:
+    """Permute a row, or several alike, by the first two rows of the matrix that leads back."""
+    plan = _permutation(*back, *image.shape[-2:], h, w)
     image = image.mT if plan.transposed else image
     if border != "constant" and not plan.whole:
         index_y, index_x = (
