@@ -175,7 +175,8 @@ def deviations(value: Any, name: str) -> list[float]:
 def one_a_channel(values: list[float], channels: int, name: str) -> list[float]:
     """Require one value for all channels of an image, or one for each."""
     if len(values) not in (1, channels):
-        raise ValueError(f"{name}: expected 1 or {channels} values, one a channel, got {values}")
+        expected = "1 value" if channels == 1 else f"1 or {channels} values, one a channel"
+        raise ValueError(f"{name}: expected {expected}, got {values}")
     return values
 
 
