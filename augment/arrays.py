@@ -14,17 +14,24 @@ except ModuleNotFoundError:  # nobody has arrays then
     np = None
 
 
-def read(args: Sequence[Any], keys: Sequence[str] | None) -> Sequence[Any]:
-    """Give the values of a call, or one dict of them, with tensors in place of arrays."""
+def read(args: Sequence[Any], keys: Sequence[str] | None, videos: bool = False) -> Sequence[Any]:
+    """Give the values of a call, or one dict of them, with tensors in place of arrays, which cannot be videos."""
     if len(args) == 1 and isinstance(args[0], Mapping):
         sample = args[0]
         if not any(map(_found, sample.values())):
             return args
+        _refuse_videos(videos)
         found = {name: _read(tg.key_of_name(name), value) for name, value in sample.items()}
         return [{name: value if tg.key_in_dict(name, value) else sample[name] for name, value in found.items()}]
     if keys is None or len(keys) != len(args) or not any(map(_found, args)):
         return args
+    _refuse_videos(videos)
     return [_read(key, value) for key, value in zip(keys, args, strict=True)]
+
+
+def _refuse_videos(videos: bool) -> None:
+    if videos:
+        raise TypeError("args: expected tensors for a VideoSequential, in its data_format; got NumPy arrays")
 
 
 def _is_array(value: Any) -> bool:
@@ -36,7 +43,7 @@ def _found(value: Any) -> bool:
 
 
 def _read(key: str | None, value: Any) -> Any:
-    if key is None or key == "class" or not _found(value):
+    if key is None or not _found(value):
         return value
     if _is_array(value):
         tensor = _tensor(value)

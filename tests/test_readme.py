@@ -123,11 +123,20 @@ def test_saving_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert augment.to_yaml(augment.from_yaml(names["text"])) == names["text"]
 
 
+def test_fused_example_runs() -> None:
+    np = pytest.importorskip("numpy")
+    code = [block for language, block in BLOCKS if language == "python"][10]
+    names = {"np": np, "K": augment}
+    exec(code, names)
+    assert names["images"].shape == (8, 3, 48, 48) and names["images"].dtype == torch.float32
+    assert repr(names["pipeline"]).count("as one: ") == 2
+
+
 def test_torchvision_example_runs(optimizer: str) -> None:
     pytest.importorskip("torchvision")
     from torchvision import tv_tensors as tv
 
-    code = [block for language, block in BLOCKS if language == "python"][10]
+    code = [block for language, block in BLOCKS if language == "python"][11]
     code = code.replace("fullgraph=True", f"fullgraph=True, backend={optimizer!r}")
     boxes = tv.BoundingBoxes([[5.0, 6, 20, 30, 15]], format="CXCYWHR", canvas_size=(50, 60))
     names = {"torch": torch, "K": augment, "image": tv.Image(torch.rand(3, 50, 60)), "boxes": boxes}

@@ -275,3 +275,15 @@ def test_torchvision_is_not_imported() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+def test_dispatchers_move_labels_with_images() -> None:
+    flip = K.AugmentationSequential(K.RandomHorizontalFlip(p=1.0))
+    image = tv.Image(torch.rand(3, 20, 30))
+    boxes = tv.BoundingBoxes([[1.0, 2, 10, 12]], format="XYXY", canvas_size=(20, 30))
+    (one,) = K.ManyToOneAugmentationDispatcher(flip)({"image": image, "boxes": boxes})
+    assert isinstance(one["image"], tv.Image) and torch.equal(one["image"], image.flip(2))
+    assert one["boxes"].tolist() == [[20, 2, 29, 12]]
+    clip = tv.Video(torch.rand(2, 5, 3, 20, 30))
+    with pytest.raises(TypeError, match="Video: expected a plain tensor"):
+        K.VideoSequential(K.RandomHorizontalFlip())(clip)

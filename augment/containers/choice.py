@@ -36,7 +36,8 @@ class Choice(AugmentationSequential):
         chosen = self.selection
         if chosen is None:
             return ""
-        return f"n={chosen.n}, weights={chosen.weights}, replace={chosen.replace}, p={chosen.p}"
+        own = f"n={chosen.n}, weights={chosen.weights}, replace={chosen.replace}, p={chosen.p}"
+        return "\n".join(filter(None, (own, super().extra_repr())))
 
 
 class OneOf(Choice):

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .. import tv
 from ..arguments import switch
 from ..recorded import Recorded
 from ..targets import Value
@@ -43,7 +44,10 @@ class Dispatcher(Recorded, nn.Module):
         """Call every container with its values; each draws after the one before."""
         outputs, used, after = [], [], []
         for container, values, replayed in zip(self._containers(), bundles, self._each(params), strict=True):
-            outputs.append(container.augment(values, replayed, generator=generator, after=after))
+            if tv.found(values):
+                outputs.append(container(*values, params=replayed, generator=generator))
+            else:
+                outputs.append(container.augment(values, replayed, generator=generator, after=after))
             used.append(container._params)
             after = [*after, *drawn(container._params)]
         self._params = used
@@ -52,6 +56,8 @@ class Dispatcher(Recorded, nn.Module):
     def _each(self, params: Sequence[Any] | None) -> Sequence[Any]:
         """Give the parameters of every container, None for those to draw."""
         count = len(self.augmentations)
+        if params is not None and not isinstance(params, (list, tuple)):
+            raise TypeError(f"params: expected a list with that of each augmentation, got {params!r:.80}")
         if params is not None and len(params) != count:
             raise ValueError(f"params: expected {count} lists of items, one for each augmentation; got {len(params)}")
         return [None] * count if params is None else params

@@ -135,8 +135,9 @@ class AugmentationSequential(Container):
         given: Sequence[Value] = (input, *args)
         keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
         if tv.found(given):
+            wrapping.refuse_clips(given, self.clips)
             return wrapping.call(self.forward, given, keys, params=params, generator=generator, valid=valid)
-        return self.augment(arrays.read(given, keys), params, data_keys, generator, valid)
+        return self.augment(given, params, data_keys, generator, valid)
 
     def augment(
         self,
@@ -148,6 +149,7 @@ class AugmentationSequential(Container):
         after: Sequence[Tensor] = (),
     ) -> Any:
         """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
+        args = arrays.read(args, self.data_keys if data_keys is None else tg.data_keys(data_keys), self.clips)
         targets, names = self._targets(args, data_keys, valid, self._required)
         handed_in = params is not None
         used = params
@@ -185,12 +187,14 @@ class AugmentationSequential(Container):
         params = self._params if params is None else params
         if params is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
+        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
         if tv.found(args):
-            keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+            wrapping.refuse_clips(args, self.clips)
             return wrapping.call(self.inverse, args, keys, params=params, valid=valid)
-        targets, _ = self._targets(args, data_keys, valid)
+        given = arrays.read(args, keys, self.clips)
+        targets, _ = self._targets(given, data_keys, valid)
         moved = self.invert_targets(targets, params, self.extra_args, type(self).__name__)
-        return values.write(args, targets, moved, self.keepdim)
+        return values.write(given, targets, moved, self.keepdim)
 
     def _targets(
         self,

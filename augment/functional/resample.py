@@ -157,6 +157,8 @@ def sample_axes(
 ) -> Tensor:  # (C, h, w)
     """Do the same where the axes stay apart: take rows, then columns."""
     height, width = image.shape[1:]
+    if not len(image):
+        return image.new_empty((0, along_y.shape[1], along_x.shape[2]))
     half = 0.5 + max(height, width) * 2**-22
     x, y = (along_x[0, 0] + along_y[0, 0, 0] + half).floor().long(), (along_y[1, :, 0] + half).floor().long()
     if border == "constant":
