@@ -23,7 +23,7 @@ from . import fusion, values
 from .call import Call, Step
 from .children import Node, copied_child, draw_child, invert_child, is_other
 from .merging import check_chosen, merged, merged_matrix
-from .modules import Later, apply_module, believed_size, check_images, draw_run
+from .modules import Later, apply_module, believed_size, check_images, draw_late, draw_run
 from .params import CHOSEN, ParamItem, as_items, drawn, given_shape
 from .selection import Selection
 
@@ -220,16 +220,13 @@ class Container(Node):
         return moved, child._params
 
     def _drawn(self, child: nn.Module, targets: Sequence[Target], data: Any, call: Call) -> Any:
-        """Draw for what comes to a child, where that was left to it; a clip's first frame draws for all of them."""
+        """Draw for what comes to a child, where that was left to it."""
         if not isinstance(data, Later) or (isinstance(child, Container) and child.draws_late):
             return data
         if is_other(child):
             return None
         check_images(targets, call.where)
-        ((rows, *tail), device), frames = values.shape_of(targets), call.frames
-        own = draw_child(child, (rows // frames, *tail), data.generator, device, data.after, None)
-        data.after = [*data.after, *drawn(own)]
-        return copied_child(child, own, frames, 1, None) if frames > 1 else own
+        return draw_late(child, *values.shape_of(targets), data, call.frames)
 
     def invert_targets(
         self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from .. import targets as tg
 from ..base import Augmentation, Params
-from ..copies import copied_params
 from ..functional import mixing as mx
 from ..sampling import check
 from ..targets import Target
 from . import values
 from .call import Call, Step
+from .children import copied_child, draw_child
 from .params import ParamItem, drawn
 
 
@@ -73,21 +73,26 @@ def check_images(targets: Sequence[Target], where: str) -> None:
             )
 
 
+def draw_late(child: nn.Module, shape: Sequence[int], device: torch.device, later: Later, frames: int) -> Any:
+    """Draw for what comes to a child, of ``shape``; a clip's first frame draws for all of them."""
+    own = draw_child(child, (shape[0] // frames, *shape[1:]), later.generator, device, later.after, None)
+    later.after = [*later.after, *drawn(own)]
+    return copied_child(child, own, frames, 1, None) if frames > 1 else own
+
+
 def draw_run(steps: list[Step], targets: Sequence[Target], call: Call) -> list[Step]:
     """Draw for a run of ops what comes to each, where that was left to the call."""
     later, ready = steps[0].item.data, []
     if not isinstance(later, Later):
         return steps
     check_images(targets, steps[0].where)
-    ((rows, *tail), device), frames = values.shape_of(targets), call.frames
+    shape, device = values.shape_of(targets)
     for step in steps:
         op = step.child
         assert isinstance(op, Augmentation)
-        own = op.forward_parameters((rows // frames, *tail), later.generator, device, later.after)
-        later.after = [*later.after, *drawn(own)]
-        data = copied_params(op, own, frames) if frames > 1 else own
+        data = draw_late(op, shape, device, later, call.frames)
         ready.append(replace(step, item=ParamItem(step.item.name, data)))
-        tail = [tail[0], *op.output_size((tail[-2], tail[-1]))]
+        shape = (*shape[:-2], *op.output_size((shape[-2], shape[-1])))
     return ready
 
 

@@ -1,5 +1,8 @@
 """Colour ops whose steps are only known at run time."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -142,22 +145,36 @@ def photometric_distort(
 # -------------------------------------------------------------------------------------------------- bytes on the CPU
 
 
-def _written(image: Tensor, out: Out) -> Tensor:
-    return torch.empty_like(image) if out is None else out
+def _levelwise(
+    name: str, config: str, write: Callable[..., None], unchanged: Callable[..., list[bool]]
+) -> Callable[..., Tensor]:
+    """Register a row op on bytes from a function that writes: ``(image, value, *config, out)``."""
+
+    def row(image: Tensor, params: Tensor, value: float, *config: Any, out: Out = None) -> Tensor:
+        output = torch.empty_like(image) if out is None else out
+        write(image, value, *config, output)
+        return output
+
+    return rowwise(name, config, row, unchanged, raw=True)
 
 
-def _gray_row(image: Tensor, gate: Tensor, _: float, weights: list[float], out: Out = None) -> Tensor:
-    output = _written(image, out)
-    levels.gray(image, weights, output)
-    return output
-
-
-_gray = rowwise(
+_gray = _levelwise(
     "gray_levels",
     "float[] weights",
-    _gray_row,
+    lambda image, _, weights, out: levels.gray(image, weights, out),
     lambda image, gate, numbers, weights: [not g for g in numbers],
-    raw=True,
+)
+_saturation = _levelwise(
+    "saturation_levels",
+    "",
+    levels.scale_saturation,
+    lambda image, factor, numbers: [f == 1 or image.shape[1] == 1 for f in numbers],
+)
+_hue = _levelwise(
+    "hue_levels",
+    "",
+    levels.rotate_hue,
+    lambda image, turns, numbers: [turn == 0 or image.shape[1] == 1 for turn in numbers],
 )
 
 
@@ -170,42 +187,12 @@ def gray_levels(
     return _gray(image, gate.to(torch.float32), weights)
 
 
-def _saturation_row(image: Tensor, factor: Tensor, number: float, out: Out = None) -> Tensor:
-    output = _written(image, out)
-    levels.scale_saturation(image, number, output)
-    return output
-
-
-_saturation = rowwise(
-    "saturation_levels",
-    "",
-    _saturation_row,
-    lambda image, factor, numbers: [f == 1 or image.shape[1] == 1 for f in numbers],
-    raw=True,
-)
-
-
 def saturation_levels(
     image: Tensor,  # (B, C, H, W), uint8, C 1 or 3
     factor: Tensor,  # (B,)
 ) -> Tensor:  # (B, C, H, W), uint8
     """Multiply the saturation of bytes."""
     return _saturation(image, factor.detach())
-
-
-def _hue_row(image: Tensor, turns: Tensor, number: float, out: Out = None) -> Tensor:
-    output = _written(image, out)
-    levels.rotate_hue(image, number, output)
-    return output
-
-
-_hue = rowwise(
-    "hue_levels",
-    "",
-    _hue_row,
-    lambda image, turns, numbers: [turn == 0 or image.shape[1] == 1 for turn in numbers],
-    raw=True,
-)
 
 
 def hue_levels(
