@@ -10,7 +10,7 @@ from torch import Tensor
 from . import native, tv
 from .arguments import BORDER_MODES, RESAMPLE, channel_values, choice, one_a_channel
 from .base import Augmentation, Flags, Params
-from .opaque import load, store
+from .opaque import by_rows, load, store
 from .replay import drawn_shape, of_call
 from .warp import Homography, Warp
 
@@ -57,7 +57,7 @@ class Intensity(Augmentation, kind=True):
         params = self.neutralise(params, gate)
         if self.own_dtype:
             return self.apply_transform(image, params, flags)
-        if (self.pointwise or self.bytewise) and self.own and image.dtype == torch.uint8 and image.is_cpu:
+        if (self.pointwise or self.bytewise) and self.own and image.dtype == torch.uint8 and by_rows(image):
             return self.transform_bytes(image, params, flags, gate)
         if self.own and "apply_planes" in self.overrides:
             return self.transform_planes(image, params, flags, gate)

@@ -9,6 +9,12 @@ import torch
 from torch import Tensor
 
 LIBRARY = torch.library.Library("augment", "DEF")
+ROW_DEVICES = ("cpu",)  # where opaque ops do a batch row by row; elsewhere the graph holds what does it as a whole
+
+
+def by_rows(tensor: Tensor) -> bool:
+    """Say whether a batch is done row by row on a tensor's device, where the host can read a value without a wait."""
+    return tensor.device.type in ROW_DEVICES
 
 
 def define(

@@ -14,6 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
+from augment import opaque
 from augment.base import Augmentation
 
 each = pytest.mark.parametrize("case", CASES, ids=repr)
@@ -46,6 +47,20 @@ def test_all_is_on_the_device_of_the_image(case: Case, dtype: torch.dtype, p: fl
         outputs = container(image.to(dtype), *others)
     params = {k: v for k, v in container._params[0].data.items() if k != "forward_input_shape"}
     assert all(v.is_cuda for v in [*outputs, *params.values(), *container.valid.values()])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+@each
+def test_a_batch_as_a_whole_is_its_rows(case: Case, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a GPU runs as a whole is what a CPU does row by row: the same params, on either way, here."""
+    image = picture(4, dtype=dtype)
+    op = case(p=0.7)
+    torch.manual_seed(3)
+    rows = op(image)
+    monkeypatch.setattr(opaque, "ROW_DEVICES", ())
+    whole = op(image, params=op._params)
+    assert whole.dtype == rows.dtype
+    assert_close(whole.double(), rows.double(), atol=1 if dtype == torch.uint8 else 1e-4, rtol=0)
 
 
 @pytest.mark.parametrize(("dtype", "p"), [(torch.float32, 0.5), (torch.uint8, 1.0)])

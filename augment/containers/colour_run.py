@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from .. import native
 from ..functional.resample import per_channel
 from ..kinds import Intensity
-from ..opaque import load, store
+from ..opaque import by_rows, load, store
 from .call import Turn
 
 
@@ -25,7 +25,7 @@ def apply(image: Tensor, turns: Sequence[Turn]) -> Tensor:  # (B, C, H, W)
         dtype = turn.op.output_dtype(dtype)
     turns = [turn._replace(params=turn.op.neutralise(turn.params, turn.gate)) for turn in turns]
     if all("apply_values" in turn.op.overrides for turn in turns):
-        if image.dtype == torch.uint8 and image.is_cpu:
+        if image.dtype == torch.uint8 and by_rows(image):
             return _through_table(image, turns, dtype)
         return store(_values(load(image, unit=True), turns), dtype, unit=True)
     return _through_planes(image, turns, dtype)

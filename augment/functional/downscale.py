@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from .resample import PADDINGS, blend, taps
+from .axes import blend, taps
+from .resample import PADDINGS
 
 DOWN = ("nearest", "bilinear", "area")
 UP = ("nearest", "bilinear")

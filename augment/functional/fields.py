@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..opaque import by_rows
+
 PLATE = 9  # numbers of a thin plate before those of its points
 STEP = 0.125  # pixels over which a slope is measured
 
@@ -169,6 +171,6 @@ def follow(
         found, step = torch.where(better, trial, found), torch.where(better, step_next, step)
         error = torch.where(better, error_next, error)
         share = torch.where(better, 1.0, share / 2)
-        if error.is_cpu and not (error > enough).any():
+        if by_rows(error) and not (error > enough).any():
             break
     return found

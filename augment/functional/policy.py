@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..opaque import load, store
-from . import colour, filters, geometry, resample, tone
+from . import axes, colour, filters, geometry, resample, tone
 
 GEOMETRIC = ("shear_x", "shear_y", "translate_x", "translate_y", "rotate")
 COLOURS = ("brightness", "color", "contrast", "sharpness")
@@ -182,7 +182,7 @@ def _move_row(image: Tensor, step: Step, mode: int, fill: Sequence[float], out: 
     height, width = image.shape[-2:]
     if step.name.startswith("translate") and step.magnitude == round(step.magnitude):  # whole pixels
         x, y = (-step.magnitude, 0.0) if step.name == "translate_x" else (0.0, -step.magnitude)
-        return resample.shifted(image, x, y, height, width, resample.PADDINGS["zeros"], fill)
+        return axes.shifted(image, x, y, height, width, resample.PADDINGS["zeros"], fill)
     if mode == resample.MODES["nearest"]:
         return resample.sample_row(image, step.along_x[:2] + step.along_y[:2], resample.BORDERS[0], fill, out)
     return _move(image.unsqueeze(0), step.back.unsqueeze(0), mode, fill).squeeze(0)

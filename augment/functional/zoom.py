@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from .resample import MODES, PADDINGS, axis_taps, blend, odd_lines, pixel_grid, sample_grid
+from .axes import axis_taps, blend, odd_lines
+from .resample import MODES, PADDINGS, pixel_grid, sample_grid
 
 
 def zoom_blur(

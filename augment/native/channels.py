@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ..functional import channels
-from ..opaque import rowwise
+from ..opaque import by_rows, rowwise
 from .rows import Out, Rows
 
 
@@ -25,7 +25,7 @@ def take_channels(
     source: Tensor,  # (B, C), int64, which channel comes where
 ) -> Tensor:  # (B, C, H, W)
     """Move whole channels."""
-    return _take(image, source.to(torch.float32)) if image.is_cpu else channels.take(image, source)
+    return _take(image, source.to(torch.float32)) if by_rows(image) else channels.take(image, source)
 
 
 def _fill_row(image: Tensor, lost: Tensor, numbers: list[float], value: float, out: Out = None) -> Tensor:
@@ -55,4 +55,4 @@ def fill_channels(
     value: float,  # in the image's own range
 ) -> Tensor:  # (B, C, H, W)
     """Fill whole channels with a value."""
-    return _fill(image, lost.to(torch.float32), value) if image.is_cpu else channels.fill(image, lost, value)
+    return _fill(image, lost.to(torch.float32), value) if by_rows(image) else channels.fill(image, lost, value)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..functional import channels, colour, levels
-from ..opaque import constant, load, rowwise, store
+from ..opaque import by_rows, constant, load, rowwise, store
 from .rows import Out, Rows, keep_rows, widened
 
 NEUTRAL = list(colour.NEUTRAL)
@@ -73,7 +73,7 @@ def colour_jitter(
 
     ``after`` multiplies and adds a number a channel then, and bytes come out as floats, which are not rounded.
     """
-    if image.is_cpu:
+    if by_rows(image):
         rows, channels = image.shape[:2]
         given = [factors, order.to(factors.dtype).expand(rows, -1)]
         scale_shift = [factors.new_ones(rows, channels), factors.new_zeros(rows, channels)] if after is None else after
@@ -129,7 +129,7 @@ def photometric_distort(
     wide: bool = False,
 ) -> Tensor:  # (B, C, H, W)
     """Adjust the four in one of two orders, and permute the channels; ``wide`` gives floats for bytes, not rounded."""
-    if image.is_cpu:
+    if by_rows(image):
         columns = [factors, contrast_before.unsqueeze(1).to(factors.dtype), source.to(factors.dtype)]
         return _distort(image, torch.cat(columns, 1), wide)
     both = (colour.CONTRAST_BEFORE, colour.CONTRAST_AFTER)

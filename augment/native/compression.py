@@ -5,7 +5,7 @@ from torch import Tensor
 
 from ..functional import downscale as sizes
 from ..functional import jpeg as codec
-from ..opaque import load, rowwise
+from ..opaque import by_rows, load, rowwise
 from .rows import Out, keep_rows
 
 
@@ -32,7 +32,7 @@ def jpeg(
     tables: Tensor,  # (B, 2, 8, 8), of luma and chroma
 ) -> Tensor:  # (B, C, H, W)
     """Code and decode each row of the batch with its own quantisation tables."""
-    if image.is_cpu:
+    if by_rows(image):
         return _jpeg(image, torch.cat([gate.to(tables.dtype).unsqueeze(1), tables.flatten(1)], 1))
     work = load(image, unit=True) * 255
     return keep_rows(~gate, image, codec.jpeg(work, tables.to(work.dtype)) / 255, unit=True)
@@ -58,6 +58,6 @@ def downscale(
     up: str,
 ) -> Tensor:  # (B, C, H, W)
     """Shrink and enlarge each row of the batch; where both are by the nearest pixel, values stay exact."""
-    if image.is_cpu:
+    if by_rows(image):
         return (_downscale_nearest if down == up == "nearest" else _downscale)(image, scale, down, up)
     return keep_rows(scale == 1, image, sizes.downscale(load(image), scale, down, up))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import dropout, resample
-from ..opaque import rowwise
+from ..opaque import by_rows, rowwise
 from .rows import Out
 
 Rectangles = list[list[float]]
@@ -39,7 +39,7 @@ def fill_rectangles(
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Fill rectangles with one value, or one a channel."""
-    if image.is_cpu:
+    if by_rows(image):
         return _fill(image, rectangles, fill)
     dropped = dropout.in_rectangles(rectangles, image.shape[-2], image.shape[-1])
     return torch.where(dropped, resample.per_channel(fill, image), image)
@@ -70,7 +70,7 @@ def erase(
     levels: Tensor,  # (B,), in the image's own range
 ) -> Tensor:  # (B, C, H, W)
     """Fill one rectangle of each row with a level of its own."""
-    if image.is_cpu and image.dtype == torch.uint8:  # a choice among bytes is not vectorised, one among floats is
+    if by_rows(image) and image.dtype == torch.uint8:  # a choice among bytes is not vectorised, one among floats is
         return _erase(image, torch.cat([windows, levels.unsqueeze(1)], 1))
     inside = dropout.in_window(windows, image.shape[-2], image.shape[-1])
     return torch.where(inside, levels.to(image.dtype).view(-1, 1, 1, 1), image)
@@ -101,7 +101,7 @@ def fill_grid(
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Fill the holes of a grid with one value, or one a channel; a hole of 0 leaves the row alone."""
-    if image.is_cpu:
+    if by_rows(image):
         return _grid(image, grid, fill)
     dropped = dropout.in_grid(grid, image.shape[-2], image.shape[-1])
     return torch.where(dropped, resample.per_channel(fill, image), image)

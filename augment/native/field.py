@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import fields, resample
-from ..opaque import LIBRARY, define, load, rowwise
+from ..opaque import LIBRARY, by_rows, define, load, rowwise
 from .rows import Out, keep_rows, read_nothing
 
 
@@ -45,14 +45,14 @@ def displace(
     """Warp an image by a displacement of every output pixel; ``nearest`` keeps values of any dtype exact."""
     config = (*resample.codes(mode, padding), fill)
     nearest = mode == "nearest"
-    if image.is_cpu:
+    if by_rows(image):
         return (_displace_nearest if nearest else _displace)(image, field, *config)
     output = resample.displacement(image if nearest else load(image), field, *config)
     return keep_rows((field == 0).flatten(1).all(1), image, output)
 
 
 def _smooth(noise: Tensor, along_y: Tensor, along_x: Tensor, gate: Tensor) -> Tensor:
-    if not noise.is_cpu:
+    if not by_rows(noise):
         return along_y @ noise @ along_x.T
     output = torch.zeros_like(noise, memory_format=torch.contiguous_format)
     for i in gate.nonzero().flatten().tolist():

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ..functional import filters, median, zoom
-from ..opaque import load, rowwise
+from ..opaque import by_rows, load, rowwise
 from .rows import Out, Rows, keep_rows
 
 
@@ -30,7 +30,7 @@ def separable_filter(
     border: str,
 ) -> Tensor:  # (B, C, H, W)
     """Correlate each row of the batch with its own pair of one-dimensional kernels."""
-    if image.is_cpu:
+    if by_rows(image):
         return _filter(image, torch.cat([weights_y, weights_x], 1), weights_y.shape[1], border)
     taps_y, taps_x = ([t.view(-1, 1, 1, 1) for t in weights.unbind(1)] for weights in (weights_y, weights_x))
     keep = [weights[:, weights.shape[1] // 2] == 1 for weights in (weights_y, weights_x)]
@@ -64,7 +64,7 @@ def box_blur(
     border: str,
 ) -> Tensor:  # (B, C, H, W)
     """Average over a window."""
-    if image.is_cpu:
+    if by_rows(image):
         return _box(image, gate.to(torch.float32), *size, border)
     return keep_rows(~gate, image, filters.box_blur(load(image), *size, border))
 
@@ -82,7 +82,7 @@ def median_blur(
     size: tuple[int, int],
 ) -> Tensor:  # (B, C, H, W)
     """Take the median of a window."""
-    if image.is_cpu:
+    if by_rows(image):
         return _median(image, gate.to(torch.float32), *size)
     return keep_rows(~gate, image, median.median_blur(image, *size))
 
@@ -111,7 +111,7 @@ def sharpen(
     factor: Tensor,  # (B,), 0 smooth, 1 unchanged
 ) -> Tensor:  # (B, C, H, W)
     """Move each row away from its smoothed copy, or towards it."""
-    if image.is_cpu:
+    if by_rows(image):
         return _sharpen(image, factor)
     output = filters.sharpen(load(image, unit=True), factor.view(-1, 1, 1, 1).to(load(image).dtype))
     return keep_rows(factor == 1, image, output, unit=True)
@@ -135,7 +135,7 @@ def filter2d(
     border: str,
 ) -> Tensor:  # (B, C, H, W)
     """Correlate each row of the batch with its own square kernel."""
-    if image.is_cpu:
+    if by_rows(image):
         return _filter2d(image, weights, border)
     middle = weights[:, weights.shape[1] // 2, weights.shape[1] // 2]
     keep = (middle == 1) & (weights.abs().sum((1, 2)) == 1)
@@ -165,7 +165,7 @@ def defocus(
     border: str,
 ) -> Tensor:  # (B, C, H, W)
     """Average each row of the batch over a disk with soft edges."""
-    if image.is_cpu:
+    if by_rows(image):
         return _defocus(image, torch.stack([radius.to(sigma.dtype), sigma], 1), border)
     weights = filters.disk_weights(radius, sigma, most)
     return keep_rows((radius == 0) & (sigma == 0), image, filters.filter2d_batch(load(image), weights, border))
@@ -184,6 +184,6 @@ def zoom_blur(
     steps: int,
 ) -> Tensor:  # (B, C, H, W)
     """Average each row of the batch over zooms about its centre."""
-    if image.is_cpu:
+    if by_rows(image):
         return _zoom(image, factor, steps)
     return keep_rows(factor == 1, image, zoom.zoom_blur(load(image), factor, steps))

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..functional import fields, resample
-from ..opaque import LIBRARY, define, load, rowwise
+from ..functional import axes, fields, resample
+from ..opaque import LIBRARY, by_rows, define, load, rowwise
 from .rows import Out, keep_rows
 
 
@@ -70,7 +70,7 @@ def displace_by(
     """Warp an image by the displacement that a formula gives; ``nearest`` keeps values of any dtype exact."""
     config = (*resample.codes(mode, padding), fill)
     nearest = mode == "nearest"
-    if image.is_cpu:
+    if by_rows(image):
         return (_formula_nearest if nearest else _formula)(image, params, name, *config)
     field = fields.FORMULAS[name](params, *resample.pixel_grid(image.shape[-2], image.shape[-1], params))
     output = resample.displacement(image if nearest else load(image), field, *config)
@@ -126,20 +126,20 @@ def _read_taps(image: Tensor, lines: Tensor, mode: int, padding: int, fill: list
         return [None] * len(lines)
     height, width = image.shape[-2:]
     x, y = _positions(lines.detach().to(torch.promote_types(image.dtype, torch.float32)), height, width)
-    return list(zip(resample.taps(x, width, padding), resample.taps(y, height, padding), strict=True))
+    return list(zip(axes.taps(x, width, padding), axes.taps(y, height, padding), strict=True))
 
 
 def _lines_row(
     image: Tensor,
     lines: Tensor,
-    taps: tuple[resample.Taps, resample.Taps] | None,
+    taps: tuple[axes.Taps, axes.Taps] | None,
     mode: int,
     padding: int,
     fill: list[float],
     out: Out = None,
 ) -> Tensor:
     if taps is not None and not lines.requires_grad:
-        return resample.separable(image, *taps, padding, fill, out)
+        return axes.separable(image, *taps, padding, fill, out)
     field = lines_field(lines[None], image.shape[-2], image.shape[-1])
     return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
 
@@ -166,7 +166,7 @@ def displace_lines(
     """Move the lines of a grid, and linearly what is between them."""
     config = (*resample.codes(mode, padding), fill)
     nearest = mode == "nearest"
-    if image.is_cpu:
+    if by_rows(image):
         return (_lines_nearest if nearest else _lines)(image, lines, *config)
     field = lines_field(lines, image.shape[-2], image.shape[-1])
     output = resample.displacement(image if nearest else load(image), field, *config)

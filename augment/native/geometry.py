@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..functional import geometry, resample
-from ..opaque import LIBRARY, define, empty_bytes_like, load, rowwise
+from ..functional import axes, geometry, resample
+from ..opaque import LIBRARY, by_rows, define, empty_bytes_like, load, rowwise
 from .rows import Out, Rows, keep_rows
 
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -28,11 +28,11 @@ class Line(NamedTuple):
     """
 
     matrix: Rows
-    taps: tuple[resample.Taps, resample.Taps] | None = None
+    taps: tuple[axes.Taps, axes.Taps] | None = None
     place: tuple[float, float] | None = None
     along: tuple[Tensor, Tensor] | None = None
     levels: tuple[int, int] = (0, 0)
-    window: resample.Window | None = None
+    window: axes.Window | None = None
     whole: bool = False
 
 
@@ -65,7 +65,7 @@ def _read_lines(
         return [line._replace(place=place) for line, place in zip(lines, places, strict=True)]
     entries, (height, width) = matrices.detach().to(dtype), image.shape[-2:]
     if filtered and image.dtype == torch.uint8:
-        ways = resample.windows(entries[:, :2], height, width, h, w, padding)
+        ways = axes.windows(entries[:, :2], height, width, h, w, padding)
         fitting = [fits and not any(line.levels) for fits, line in zip(aligned, lines, strict=True)]
         lines = [
             line._replace(window=way if fits else None) for line, fits, way in zip(lines, fitting, ways, strict=True)
@@ -73,8 +73,8 @@ def _read_lines(
         aligned = [fits and line.window is None for fits, line in zip(aligned, lines, strict=True)]
     if not any(aligned):
         return lines
-    x = resample.axis_taps(entries[:, 0, 0], entries[:, 0, 2], width, w, padding)
-    y = resample.axis_taps(entries[:, 1, 1], entries[:, 1, 2], height, h, padding)
+    x = axes.axis_taps(entries[:, 0, 0], entries[:, 0, 2], width, w, padding)
+    y = axes.axis_taps(entries[:, 1, 1], entries[:, 1, 2], height, h, padding)
     taps = [pair if fits else None for fits, *pair in zip(aligned, x, y, strict=True)]
     return [line._replace(taps=pair) for line, pair in zip(lines, taps, strict=True)]
 
@@ -95,16 +95,16 @@ def _warp_row(
     if line.whole and not matrices.requires_grad:
         return _permuted(image, [*line.matrix[0], *line.matrix[1]], h, w, resample.BORDERS[padding], fill, out)
     if line.window is not None and out is not None:
-        return resample.resize_window(image, line.window, out)
+        return axes.resize_window(image, line.window, out)
     out = out if out is None or out.dtype == torch.promote_types(image.dtype, torch.float32) else None
     converted = not image.dtype.is_floating_point
     image = load(image)
     for axis, level in zip((-1, -2), line.levels, strict=True):
         image = resample.smoothed(image[None], axis, level)[0]
     if line.place is not None and not matrices.requires_grad:
-        return resample.shifted(image, *line.place, h, w, padding, fill, out)
+        return axes.shifted(image, *line.place, h, w, padding, fill, out)
     if line.taps is not None and not matrices.requires_grad:
-        return resample.separable(image, *line.taps, padding, fill, out)
+        return axes.separable(image, *line.taps, padding, fill, out)
     # sampling jumps about, which is slow in memory that was not read in order before; a row that was converted has been
     read = image if converted else image.clone()
     if line.along is not None and not matrices.requires_grad:
@@ -140,7 +140,7 @@ def _is_aligned(m: Rows) -> bool:
 def _is_permutation(m: Rows) -> bool:
     """Say whether a matrix takes whole pixels to whole pixels, each axis to one of them, forwards or backwards."""
     (a, b, _), (c, d, _) = (map(round, row) for row in m[:2])
-    whole = all(abs(x - round(x)) < resample.APART for row in m[:2] for x in row)
+    whole = all(abs(x - round(x)) < axes.APART for row in m[:2] for x in row)
     return whole and m[2][:2] == [0, 0] and {(abs(a), abs(b)), (abs(c), abs(d))} == {(1, 0), (0, 1)}
 
 
@@ -191,11 +191,11 @@ def warp_homography(
     """
     config = (*size, *resample.codes(mode, padding), fill, projective)
     if mode == "nearest":
-        if image.is_cpu:
+        if by_rows(image):
             return _warp_nearest(image, matrix, *size, *config[3:])
         return keep_rows(identity_rows(matrix), image, resample.homography(image, matrix, *config))
     scaled = resample.normalised(matrix, image.shape[-2], image.shape[-1])
-    if image.is_cpu:
+    if by_rows(image):
         return _warp(image, torch.cat([matrix, scaled], 1), *config, filtered)
     work = load(image)
     if filtered:
@@ -322,7 +322,7 @@ def permute(
     fill: list[float],
 ) -> Tensor:  # (B, C, *size)
     """Flip, turn, shift, crop or pad each row by whole pixels; values stay exact."""
-    if image.is_cpu:
+    if by_rows(image):
         return _permute(image, matrix, *size, border, fill)
     return resample.sample_nearest(image, resample.positions(geometry.invert(matrix), *size, False), border, fill)
 
@@ -371,4 +371,4 @@ def place(
     fill: list[float],
 ) -> Tensor:  # (B, C, *size)
     """Cut the window whose top left pixel is at ``corner`` (y, x); beside the image it holds ``fill``."""
-    return (_place_op if image.is_cpu else _place)(image, *corner, *size, fill)
+    return (_place_op if by_rows(image) else _place)(image, *corner, *size, fill)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..functional.resample import pixel_grid
-from ..opaque import LIBRARY, define
+from ..opaque import LIBRARY, by_rows, define
 from ..sampling import check
 
 Tile = Sequence[int]
@@ -51,7 +51,7 @@ def take_rows(
     index: Tensor,  # (M,) int64
 ) -> Tensor:  # (M, ...)
     """Take rows of a batch."""
-    return _take(image, index) if image.is_cpu else image.index_select(0, index)
+    return _take(image, index) if by_rows(image) else image.index_select(0, index)
 
 
 def _windows(tile: Tile, own: Sequence[int]) -> tuple[int, tuple[Any, ...], tuple[Any, ...]] | None:
@@ -117,7 +117,7 @@ def collage(
     base: bool,
 ) -> Tensor:  # (B, C, h, w)
     """Put rectangles of rows one over the other, on a row itself, or on zeros; those without an area are left out."""
-    if image.is_cpu:
+    if by_rows(image):
         return _collage(image, tiles, h, w, base)
     return collage_of_pixels(image, tiles, h, w, base)
 
@@ -163,7 +163,7 @@ def pick_labels(
 ) -> tuple[Tensor, Tensor]:  # (B,) labels, and (B,) bool, whether there was any
     """Choose one of the different values of a row, each with the same share whatever its area."""
     mask = mask.detach()
-    return _pick(mask, u, list(excluded)) if mask.is_cpu else pick_by_sorting(mask, u, excluded)
+    return _pick(mask, u, list(excluded)) if by_rows(mask) else pick_by_sorting(mask, u, excluded)
 
 
 def pick_by_sorting(mask: Tensor, u: Tensor, excluded: Sequence[float]) -> tuple[Tensor, Tensor]:
@@ -201,7 +201,7 @@ def whole_labels(
     name: str,
 ) -> Tensor:  # (B,) int64
     """Give labels as whole numbers, and refuse others; a device is not waited for, and says so later."""
-    if labels.is_cpu:
+    if by_rows(labels):
         return _whole(labels, name)
     check(labels == labels.round(), None, f"{name}: class: expected whole numbers (B,), or shares (B, num_classes)")
     return labels.long()

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import noise as kernels
-from ..opaque import define, load, rowwise, store
+from ..opaque import by_rows, define, load, rowwise, store
 from .rows import Out, keep_rows
 
 
@@ -32,7 +32,7 @@ def add_noise(
     gate: Tensor,  # (B,) bool
 ) -> Tensor:  # (B, C, H, W)
     """Add noise to the open rows."""
-    if image.is_cpu:
+    if by_rows(image):
         return _add(image, gate.to(torch.float32), noise)
     work = load(image, unit=True)
     return keep_rows(~gate, image, store(work + noise.to(work.dtype), image.dtype, unit=True))
@@ -53,7 +53,7 @@ def shot_noise(
     noise: Tensor,  # (B, C, H, W), standard normal
 ) -> Tensor:  # (B, C, H, W)
     """Count photons."""
-    if image.is_cpu:
+    if by_rows(image):
         return _shot(image, photons, noise)
     work = load(image, unit=True)
     output = kernels.shot(work, photons, noise.to(work.dtype))
@@ -75,7 +75,7 @@ def sensor_noise(
     noise: Tensor,  # (B, 2, H, W), standard normal
 ) -> Tensor:  # (B, C, H, W)
     """Add the noise of a sensor."""
-    if image.is_cpu:
+    if by_rows(image):
         return _sensor(image, torch.stack([intensity, colour_shift], 1), noise)
     work = load(image, unit=True)
     output = kernels.sensor(work, colour_shift, intensity, noise.to(work.dtype))
@@ -112,7 +112,7 @@ def salt_and_pepper(
     gate: Tensor,  # (B,) bool
 ) -> Tensor:  # (B, C, H, W)
     """Set pixels of the open rows to white and to black."""
-    if image.is_cpu:
+    if by_rows(image):
         return _salt(image, gate.to(torch.float32), salt, pepper)
     white = 255 if image.dtype == torch.uint8 else 1
     gate = gate.view(-1, 1, 1, 1)

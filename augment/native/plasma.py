@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ..functional.plasma import diamond_square
-from ..opaque import LIBRARY, define, recording
+from ..opaque import LIBRARY, by_rows, define, recording
 
 TOGETHER = 2**19  # pixels that are grown at a time: enough to make up for the many small levels, few enough for a cache
 
@@ -69,6 +69,6 @@ def plasma(
     w: int,
 ) -> Tensor:  # (B, C, h, w)
     """Grow the fractals of a batch; gradients reach the roughness."""
-    if noise.is_cpu:
+    if by_rows(noise):
         return _plasma(noise, roughness, gate, h, w)
     return diamond_square(noise, roughness.view(-1, 1, 1, 1), h, w)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import policy, resample
-from ..opaque import load, rowwise
+from ..opaque import by_rows, load, rowwise
 from .rows import Out, keep_rows
 
 WIDTH = 11  # numbers a step: its operation, its magnitude, and the homography from output to input pixels
@@ -67,7 +67,7 @@ def apply_policy(
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Apply n operations one after the other, and to each row its own; bytes are rounded after each."""
-    if image.is_cpu:
+    if by_rows(image):
         return _policy(image, _pack(operation, magnitude, back), resample.MODES[mode], fill)
     work = image if image.dtype == torch.uint8 else load(image)
     for step in range(operation.shape[1]):
@@ -133,7 +133,7 @@ def mix_policies(
 ) -> Tensor:  # (B, C, H, W)
     """Add up the image and W chains of operations on it."""
     chains = operation.shape[1]
-    if image.is_cpu:
+    if by_rows(image):
         packed = torch.cat([share.to(back.dtype), _pack(operation, magnitude, back).flatten(1)], 1)
         return _mixture(image, packed, chains, resample.MODES[mode], fill)
     columns = share.to(load(image).dtype).view(*share.shape, 1, 1, 1).unbind(1)

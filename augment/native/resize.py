@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..opaque import LIBRARY, define, load, store
+from ..opaque import LIBRARY, by_rows, define, load, store
 
 
 def _resize(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
@@ -76,7 +76,7 @@ def resize(
     align_corners: bool,
 ) -> Tensor:  # (B, C, *size)
     """Resize linearly; ``align_corners`` brings the centres of the corner pixels together, not their edges."""
-    if image.is_cpu:
+    if by_rows(image):
         return (resize_levels if image.dtype == torch.uint8 else _op)(image, *size, align_corners)
     resized = F.interpolate(load(image), size, mode="bilinear", align_corners=align_corners)
     return store(resized, image.dtype)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import clahe, tone
-from ..opaque import define, load, rowwise, store
+from ..opaque import by_rows, define, load, rowwise, store
 from .rows import Out, Rows, keep_rows
 
 
@@ -168,7 +168,7 @@ def equalize(
     gate: Tensor,  # (B,) bool, the rows to equalise
 ) -> Tensor:  # (B, C, H, W)
     """Flatten the histogram of every channel; the gradient of an equalised row is zero."""
-    if image.is_cpu:
+    if by_rows(image):
         return _equalize(image, gate.to(torch.float32))
     return keep_rows(~gate, image, tone.equalize_batch(image.detach()))
 
@@ -186,7 +186,7 @@ def stretch(
     clip: bool,
 ) -> Tensor:  # (B, C, H, W)
     """Move the lowest value of every channel to 0 and the highest to 1; floats cost no more than their memory."""
-    if image.is_cpu and image.dtype == torch.uint8:
+    if by_rows(image) and image.dtype == torch.uint8:
         return _stretch_levels(image, gate.to(torch.float32))
     return keep_rows(~gate, image, store(tone.stretch(load(image, unit=True), clip), image.dtype, unit=True))
 
@@ -214,7 +214,7 @@ def posterize(
     bits = bits.view(-1, 1, 1, 1)
     if image.dtype == torch.uint8:
         mask = tone.posterize_mask(bits)
-        return _keep_bits(image, mask) if image.is_cpu else image & mask
+        return _keep_bits(image, mask) if by_rows(image) else image & mask
     return torch.where(bits == 8, image, store(tone.posterize(load(image), bits), image.dtype))
 
 
@@ -231,10 +231,10 @@ def gamma(
     gain: Tensor,  # (B,)
 ) -> Tensor:  # (B, C, H, W)
     """Raise every value to a power and multiply it."""
-    if image.is_cpu and image.dtype == torch.uint8:
+    if by_rows(image) and image.dtype == torch.uint8:
         tables = tone.gamma_tables(exponent.detach().float(), gain.detach().float())
         return look_up(image, tables.unsqueeze(1))
-    if image.is_cpu:
+    if by_rows(image):
         return _gamma(image, torch.stack([exponent, gain], 1))
     columns = (exponent.view(-1, 1, 1, 1), gain.view(-1, 1, 1, 1))
     output = store(tone.gamma(load(image, unit=True), *columns), image.dtype, unit=True)
@@ -272,7 +272,7 @@ def equalize_tiles(
     grid: tuple[int, int],
 ) -> Tensor:  # (B, C, H, W)
     """Flatten the histogram of every tile of every channel; the gradient of an equalised row is zero."""
-    if image.is_cpu:
+    if by_rows(image):
         return _clahe(image, torch.stack([gate.to(limit.dtype), limit], 1), *grid)
     tiles = clahe.Tiles.of(image, grid)
     planes = tone.levels(image.detach()).flatten(0, 1)

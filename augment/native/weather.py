@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..functional import weather
-from ..opaque import rowwise
+from ..opaque import by_rows, rowwise
 from .rows import Out
 
 
@@ -66,7 +66,7 @@ def rain(
     longest: int,
 ) -> Tensor:  # (B, C, H, W)
     """Draw drops of rain: straight lines of one value, which have no gradient."""
-    if image.is_cpu:
+    if by_rows(image):
         sizes = torch.stack([count, heights, widths], 1).to(start.dtype)
         return _rain(image, torch.cat([sizes, start.flatten(1)], 1))
     h, w = image.shape[-2:]
