@@ -77,6 +77,90 @@ def test_nothing_is_copied_to_the_device(case: Case, dtype: torch.dtype, p: floa
     assert not +log.copied
 
 
+def runs() -> K.AugmentationSequential:
+    """Give a run of geometry, one of planes and one of values, with a filter between them."""
+    return K.AugmentationSequential(
+        K.RandomResizedCrop((20, 24), scale=(0.3, 1.0)),
+        K.RandomHorizontalFlip(),
+        K.RandomAffine(15.0, (0.1, 0.1), (0.5, 1.5), p=0.7),
+        K.ColorJitter(0.3, 0.3, 0.3, 0.1, p=0.7),
+        K.RandomGrayscale(p=0.3),
+        K.RandomGaussianBlur((3, 3), (0.1, 2.0)),
+        K.RandomSolarize(p=0.5),
+        K.RandomGamma((0.7, 1.4), p=0.7),
+        K.Normalize([0.5, 0.4, 0.3], [0.2, 0.25, 0.3]),
+        data_keys=LABELS,
+        fuse=True,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+def test_fused_runs_on_a_device(dtype: torch.dtype, pretended: FakeTensorMode) -> None:
+    container = runs()
+    with pretended:
+        container.cuda()
+        image, *others = (v.cuda() for v in labels(3, 2, SIZE))
+        with Log() as log:
+            outputs = container(image.to(dtype), *others)
+    assert not +log.copied
+    assert all(v.is_cuda for v in outputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+def test_fused_runs_as_a_whole_are_those_of_rows(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    image, *others = labels(6, 2, SIZE)
+    image = picture(6, size=SIZE, dtype=dtype)
+    container = runs()
+    torch.manual_seed(3)
+    rows = container(image, *others)
+    monkeypatch.setattr(opaque, "ROW_DEVICES", ())
+    whole = container(image, *others, params=container._params)
+    level = 1 / 255 / 0.2  # of a byte, normalised
+    for a, b in zip(whole, rows, strict=True):
+        assert_close(a, b, atol=2 * level if dtype == torch.uint8 and a is whole[0] else 1e-4, rtol=0)
+
+
+# ---------------------------------------------------------------------------------------------------------- a real GPU
+
+gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+PLANS = [pytest.param(case, id=repr(case)) for case in CASES] + [pytest.param(runs, id="fused runs")]
+
+
+def on_gpu(plan: Any, dtype: torch.dtype) -> tuple[nn.Module, list[Any]]:
+    module = runs() if plan is runs else seq(plan(p=0.5), keys=" ".join(LABELS), min_visibility=0.1)
+    image, *others = (v.cuda() for v in labels(4, 2, SIZE))
+    return module.cuda(), [image.to(dtype), *others]
+
+
+@gpu
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+@pytest.mark.parametrize("plan", PLANS)
+def test_no_call_waits_for_the_gpu(plan: Any, dtype: torch.dtype) -> None:
+    module, given = on_gpu(plan, dtype)
+    module(*given)  # fixed numbers are sent once
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        module(*given)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+@gpu
+@pytest.mark.parametrize("plan", PLANS)
+def test_compiled_for_cuda_graphs_is_eager(plan: Any) -> None:
+    module, given = on_gpu(plan, torch.float32)
+    expected = call_seeded(module, *given)
+    torch._dynamo.reset()
+    compiled = torch.compile(module, mode="reduce-overhead", fullgraph=True)
+    for _ in range(3):  # warmed, recorded, replayed
+        got = [v.clone() for v in call_seeded(compiled, *given)]
+    assert_close(got, [*expected], atol=2e-4, rtol=0)
+
+
+# -------------------------------------------------------------------------------------------------------- labels' forms
+
+
 @pytest.mark.parametrize("shear", [10, 10.0, (-5.0, 5.0), (-5.0, 5.0, 1.0, 2.0), torch.tensor([-5.0, 5.0])], ids=repr)
 def test_every_form_of_a_shear_goes_to_the_device(shear: Any, pretended: FakeTensorMode) -> None:
     """#4415, #3562: moved or not, however the shear is written."""
