@@ -29,6 +29,7 @@ HOOKS = (
     "apply_values",
     "apply_wide",
     "linear",
+    "mixture",
     "apply_transform_mask",
     "inverse_transform",
 )

@@ -116,11 +116,15 @@ class Intensity(Augmentation, kind=True):
         """Give what an op multiplies the channels by, and what it adds then, where it does nothing else."""
         raise NotImplementedError(f"{type(self).__name__}: linear is not written")
 
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
-        """Compute the image (B, C, H, W) from bytes or floats, as floats in [0, 1] that are not rounded; gate included.
+    def mixture(self, flags: Flags, channels: int) -> list[list[float]]:
+        """Give the shares that each channel gets of all of them, and what is added, where an op does nothing else."""
+        raise NotImplementedError(f"{type(self).__name__}: mixture is not written")
 
-        An op that computes whole rows may say this, beside ``apply_transform``, to be in a run of ops. Then it
-        multiplies and adds what ``after`` has, (B, C) each.
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
+        """Compute the image (B, C, H, W) from bytes or floats; bytes come out as floats in [0, 1] where it is ``wide``.
+
+        An op that computes whole rows, gate included, may say this, beside ``apply_transform``, to be in a run of ops.
+        What comes out is blended as ``channels.blend`` does with ``after``.
         """
         raise NotImplementedError(f"{type(self).__name__}: apply_wide is not written")
 

@@ -395,6 +395,33 @@ def test_bytes_are_rounded_once(ops: Any, end: list[nn.Module]) -> None:
             assert (got - exact.clamp(0, 1) * 255).abs().max() < 0.5 + 1e-2
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("jitter", [K.ColorJitter, K.ColorJiggle, K.RandomPhotometricDistort])
+def test_channels_are_blended_behind_a_jitter(jitter: Any, channels: int) -> None:
+    """Blends and normalisation in one go give what they give one by one, gates of all kinds included."""
+    given = {} if jitter is K.RandomPhotometricDistort else {"brightness": 0.3, "contrast": 0.3, "hue": 0.2, "p": 0.5}
+    gray = K.RandomGrayscale([0.5, 0.2, 0.1][:channels], p=0.5)
+    pairs = K.Normalize(0.5, 0.25, p=0.5), K.Denormalize([0.3, 0.0, 0.1][:channels], [0.9, 1.0, 0.8][:channels], p=0.5)
+    image = picture(12, channels, size=(9, 11))
+    for ops in ((gray,), pairs, (pairs[0], gray, pairs[1])):
+        for x in (image, (image * 255).round().byte()):
+            if any(isinstance(op, K.Normalize) for op in ops) and x.dtype == torch.uint8:
+                continue
+            one, plain = (
+                call_seeded(K.AugmentationSequential(jitter(**given), *ops, fuse=f), x, seed=4) for f in (True, False)
+            )
+            assert one.dtype == plain.dtype
+            # bytes are rounded twice unfused, and weights of 0.8 in all carry half a level on
+            assert_close(one.double(), plain.double(), atol=1 if x.dtype == torch.uint8 else 1e-6, rtol=0)
+
+
+def test_a_channel_without_a_share_adds_nothing() -> None:
+    image = picture(2)
+    image[:, 1] = torch.nan
+    jitter, gray = K.ColorJitter(0.3, p=0.0), K.RandomGrayscale([1.0, 0.0, 0.0], p=1.0)
+    assert torch.equal(fused(jitter, gray)(image), image[:, :1].expand(-1, 3, -1, -1))
+
+
 def test_tables_that_are_lines() -> None:
     """What is a line between two cuts is known as one, and what is none is not."""
     x = torch.arange(256, dtype=torch.float64)

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from .. import native
-from ..functional.resample import per_channel
+from ..base import Flags
 from ..kinds import Intensity
-from ..opaque import by_rows, load, store
+from ..opaque import by_rows, constant, load, store
 from .call import Turn
 
 
@@ -53,10 +53,11 @@ def _through_planes(image: Tensor, turns: Sequence[Turn], dtype: torch.dtype) ->
         turn = rest.pop(0)
         if turn.op.own_dtype and "apply_wide" in turn.op.overrides:
             after = []
-            while rest and "linear" in rest[0].op.overrides:
+            while rest and {"linear", "mixture"} & rest[0].op.overrides:
                 after.append(rest.pop(0))
             image = torch.stack(planes, 1) if planes else image
-            image = turn.op.apply_wide(image, turn.params, turn.flags, _linear(after, image))
+            wide = bool(rest) or dtype.is_floating_point
+            image = turn.op.apply_wide(image, turn.params, turn.flags, _shares(after, image), wide)
             planes = list(image.unbind(1)) if rest else []
             continue
         planes = planes or [load(plane, unit=True) for plane in image.unbind(1)]
@@ -64,17 +65,28 @@ def _through_planes(image: Tensor, turns: Sequence[Turn], dtype: torch.dtype) ->
     return torch.stack([store(p, dtype, unit=True) for p in planes], 1) if planes else store(image, dtype, unit=True)
 
 
-def _linear(turns: Sequence[Turn], image: Tensor) -> tuple[Tensor, Tensor]:
-    """Give what ops multiply by and add together, (B, C) each."""
-    dtype = torch.float64 if image.dtype == torch.float64 else torch.float32
-    scale, shift = (torch.full(image.shape[:2], x, dtype=dtype, device=image.device) for x in (1, 0))
+def _shares(turns: Sequence[Turn], image: Tensor) -> Tensor | None:  # (B, C, C + 1), or (B, C, 2)
+    """Give what each channel gets of all of them, or of itself, and what is added, after one op and the next."""
+    if not turns:
+        return None
+    n, dtype = image.shape[1], torch.float64 if image.dtype == torch.float64 else torch.float32
+    whole = torch.eye(n + 1, dtype=dtype, device=image.device)
+    total = whole.expand(len(image), -1, -1)
     for op, _, flags, gate in turns:
-        by, plus = (per_channel(values, scale).flatten() for values in op.linear(flags, slice(None)))
-        by, plus = (
-            (by, plus) if gate is None else (torch.where(gate.view(-1, 1), x, y) for x, y in ((by, 1), (plus, 0)))
-        )
-        scale, shift = scale * by, shift * by + plus
-    return scale, shift
+        lines = [x for line in _lines(op, flags, n) for x in line]
+        change = torch.cat([constant(lines, dtype, image.device).view(n, n + 1), whole[n:]])
+        change = change if gate is None else torch.where(gate.view(-1, 1, 1), change, whole)
+        total = (change.unsqueeze(-1) * total.unsqueeze(-3)).sum(-2)
+    if any("mixture" in turn.op.overrides for turn in turns):
+        return total[:, :n]
+    return torch.stack([total.diagonal(0, 1, 2)[:, :n], total[:, :n, n]], 2)
+
+
+def _lines(op: Intensity, flags: Flags, n: int) -> list[list[float]]:
+    if "mixture" in op.overrides:
+        return op.mixture(flags, n)
+    factors, added = (values * n if len(values) == 1 else values for values in op.linear(flags, slice(None)))
+    return [[*(factors[c] * (k == c) for k in range(n)), added[c]] for c in range(n)]
 
 
 def _changed(turn: Turn, planes: list[Tensor]) -> Sequence[Tensor]:

@@ -1,54 +1,70 @@
 """Colour ops whose steps are only known at run time."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..functional import channels, colour, levels
-from ..opaque import by_rows, constant, load, rowwise, store
+from ..opaque import by_rows, constant, load, rounded, rowwise, store
 from .rows import Out, Rows, keep_rows, widened
 
 NEUTRAL = list(colour.NEUTRAL)
 
 
-def _jitter_row(image: Tensor, params: Tensor, numbers: list[float], kind: str, wide: bool, out: Out = None) -> Tensor:
-    channels, still = len(image), numbers[:4] == NEUTRAL
-    order = [] if still else [round(step) for step in numbers[4 : len(numbers) - 2 * channels]]
+class Jitter(NamedTuple):
+    """What a row is adjusted by, in which order, and how its channels are blended then; nothing where they stay."""
+
+    factors: list[float]
+    order: list[int]
+    shares: list[list[float]]
+
+
+def _read_jitter(image: Tensor, params: Tensor, *_: object) -> list[Jitter]:
+    found = []
+    for row in params.tolist():
+        factors, order, shares = row[:4], [round(step) for step in row[4:8]], row[8:]
+        width = len(shares) // image.shape[1]
+        lines = [shares[i : i + width] for i in range(0, len(shares), width or 1)]
+        plain = [[float(k == (c if width > 2 else 0)) for k in range(width)] for c in range(len(lines))]
+        found.append(Jitter(factors, [] if factors == NEUTRAL else order, [] if lines == plain else lines))
+    return found
+
+
+def _jitter_row(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: bool, out: Out = None) -> Tensor:
     if params.requires_grad or out is None:
-        factors = params[:4].unbind() if params.requires_grad else numbers[:4]
-        planes = image if still else torch.stack(tuple(colour.jitter(image.unbind(0), factors, order, kind=kind)))
-        scale, shift = params[len(params) - 2 * channels :].view(2, channels, 1, 1)
-        return torch.addcmul(shift, planes, scale)
-    planes = out.copy_(image) if still else colour.jitter(image.unbind(0), numbers[:4], order, out.unbind(0), kind)
-    after = numbers[-2 * channels :]
-    for plane, scale, shift in zip(planes, after[:channels], after[channels:], strict=True):
-        if (scale, shift) != (1, 0):
-            plane.mul_(scale).add_(shift)
+        factors = params[:4].unbind() if params.requires_grad else read.factors
+        planes = (
+            torch.stack(tuple(colour.jitter(image.unbind(0), factors, read.order, kind=kind))) if read.order else image
+        )
+        return channels.blend(planes[None], params[8:].view(1, len(image), -1))[0] if len(params) > 8 else planes
+    if read.order:
+        mixed = read.shares and len(read.shares[0]) > 2
+        target = torch.empty_like(out) if mixed else out
+        colour.jitter(image.unbind(0), read.factors, read.order, target.unbind(0), kind)
+        image = target
+    if read.shares:
+        channels.blend_row(image, read.shares, out)
     return out
 
 
-def _plain(channels: int) -> list[float]:
-    """Give the factors and summands of channels that stay as they are."""
-    return [1.0] * channels + [0.0] * channels
+def _is_neutral(image: Tensor, params: Tensor, read: list[Jitter], *_: object) -> list[bool]:
+    return [not row.order and not row.shares for row in read]
 
 
-def _is_neutral(image: Tensor, params: Tensor, numbers: Rows, *_: object) -> list[bool]:
-    plain = _plain(image.shape[1])
-    return [row[:4] == NEUTRAL and row[-len(plain) :] == plain for row in numbers]
-
-
-def _jitter_bytes(image: Tensor, params: Tensor, numbers: list[float], kind: str, wide: bool, out: Tensor) -> None:
-    after = numbers[-2 * len(image) :]
-    work = levels.jitter(image, numbers[:4], [round(step) for step in numbers[4 : -len(after)]], kind)
-    if not wide:
+def _jitter_bytes(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: bool, out: Tensor) -> None:
+    work = levels.jitter(image, read.factors, read.order, kind)
+    unit = 1 / 255 if wide else 1.0  # what a level is in the output
+    shares = [[*(f * unit for f in factors), added if wide else added * 255] for *factors, added in read.shares]
+    if wide:
+        channels.blend_row(work, shares or [[unit, 0.0]] * len(work), out)
+    elif shares:
+        blended = torch.empty_like(work)
+        channels.blend_row(work, shares, blended)
+        out.copy_(rounded(blended))
+    else:
         out.copy_(work.round_().short())
-        return
-    for plane, target, scale, shift in zip(work, out, after[: len(out)], after[len(out) :], strict=True):
-        torch.mul(plane, scale / 255, out=target)
-        if shift:
-            target.add_(shift)
 
 
 _jitter = rowwise(
@@ -58,6 +74,7 @@ _jitter = rowwise(
     _is_neutral,
     unit=True,
     dtype=widened,
+    read=_read_jitter,
     on_bytes=_jitter_bytes,
 )
 
@@ -67,24 +84,25 @@ def colour_jitter(
     factors: Tensor,  # (B, 4), brightness, contrast, saturation, and hue in turns
     order: Tensor,  # (n,), which step comes when
     kind: str = "jitter",  # what the steps are, of ``colour.STEPS``
-    after: tuple[Tensor, Tensor] | None = None,  # (B, C) each
+    after: Tensor | None = None,  # (B, C, C + 1 or 2), how ``channels.blend`` blends the channels then
+    wide: bool = False,
 ) -> Tensor:  # (B, C, H, W)
     """Adjust brightness, contrast, saturation and hue in an order that is only known at run time.
 
-    ``after`` multiplies and adds a number a channel then, and bytes come out as floats, which are not rounded.
+    ``wide`` gives floats for bytes, not rounded.
     """
     if by_rows(image):
-        rows, channels = image.shape[:2]
-        given = [factors, order.to(factors.dtype).expand(rows, -1)]
-        scale_shift = [factors.new_ones(rows, channels), factors.new_zeros(rows, channels)] if after is None else after
-        return _jitter(image, torch.cat([*given, *scale_shift], 1), kind, after is not None)
+        given = [factors, order.to(factors.dtype).expand(len(image), -1)]
+        given += [] if after is None else [after.flatten(1)]
+        return _jitter(image, torch.cat(given, 1), kind, wide)
     neutral = (factors == constant(NEUTRAL, factors.dtype, factors.device)).all(1)
     work = load(image, unit=True)
     output = colour.jitter_any_order(work, factors, order, kind)
-    if after is not None:
-        scale, shift = (x.unsqueeze(2).unsqueeze(3) for x in after)
-        return torch.where(neutral.view(-1, 1, 1, 1), work, output) * scale + shift
-    return keep_rows(neutral, image, store(output, image.dtype, unit=True))
+    if after is None and not wide:
+        return keep_rows(neutral, image, store(output, image.dtype, unit=True))
+    output = torch.where(neutral.view(-1, 1, 1, 1), work, output)
+    output = output if after is None else channels.blend(output, after)
+    return output if wide else store(output, image.dtype, unit=True)
 
 
 def _distort_row(image: Tensor, params: Tensor, numbers: list[float], wide: bool, out: Out = None) -> Tensor:

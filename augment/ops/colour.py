@@ -133,6 +133,9 @@ class RandomGrayscale(Intensity):
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         return [colour.gray(planes, self.weights(len(planes), flags))] * len(planes)
 
+    def mixture(self, flags: Flags, channels: int) -> list[list[float]]:
+        return [[*self.weights(channels, flags), 0.0]] * channels
+
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         gate = self.gate(params) if gate is None else gate
         return native.gray_levels(image, gate, self.weights(image.shape[1], flags))

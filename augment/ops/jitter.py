@@ -9,9 +9,9 @@ from torch import Tensor
 from .. import native
 from ..arguments import number
 from ..base import Flags, Params
-from ..functional import colour
+from ..functional import channels, colour
 from ..kinds import Intensity
-from ..opaque import constant
+from ..opaque import constant, store
 from ..sampling import Bounds, Draw, Range, check
 from .channels import places
 
@@ -78,8 +78,8 @@ class ColorJitter(Intensity):
             return super().apply_transform(input, params, flags)
         return native.colour_jitter(input, *factors_and_order(params), "jitter")
 
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
-        return native.colour_jitter(image, *factors_and_order(params), "jitter", after)
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
+        return native.colour_jitter(image, *factors_and_order(params), "jitter", after, wide)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = [params[name].view(-1, 1, 1) for name in FACTORS]
@@ -144,8 +144,8 @@ class ColorJiggle(Intensity):
             return super().apply_transform(input, params, flags)
         return native.colour_jitter(input, *factors_and_order(params), "jiggle")
 
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
-        return native.colour_jitter(image, *factors_and_order(params), "jiggle", after)
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
+        return native.colour_jitter(image, *factors_and_order(params), "jiggle", after, wide)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = [params[name].view(-1, 1, 1) for name in FACTORS]
@@ -218,9 +218,12 @@ class RandomPhotometricDistort(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return native.photometric_distort(input, *self.steps(params, input))
 
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: tuple[Tensor, Tensor]) -> Tensor:
-        scale, shift = (x.unsqueeze(2).unsqueeze(3) for x in after)
-        return native.photometric_distort(image, *self.steps(params, image), wide=True) * scale + shift
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
+        output = native.photometric_distort(image, *self.steps(params, image), wide=wide or after is not None)
+        if after is None:
+            return output
+        output = channels.blend(output, after)
+        return output if wide else store(output, image.dtype, unit=True)
 
     def steps(self, params: Params, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Give the factors (B, 4), whether the contrast comes before (B,), and which channel comes where (B, C)."""
