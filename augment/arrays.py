@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import targets as tg
+from .keys import key_in_dict, key_of_name
 
 try:
     import numpy as np
@@ -21,8 +21,8 @@ def read(args: Sequence[Any], keys: Sequence[str] | None, videos: bool = False) 
         if not any(map(_found, sample.values())):
             return args
         _refuse_videos(videos)
-        found = {name: _read(tg.key_of_name(name), value) for name, value in sample.items()}
-        return [{name: value if tg.key_in_dict(name, value) else sample[name] for name, value in found.items()}]
+        found = {name: _read(key_of_name(name), value) for name, value in sample.items()}
+        return [{name: value if key_in_dict(name, value) else sample[name] for name, value in found.items()}]
     if keys is None or len(keys) != len(args) or not any(map(_found, args)):
         return args
     _refuse_videos(videos)

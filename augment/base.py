@@ -202,9 +202,9 @@ class Augmentation(Recorded, nn.Module):
         if rows is not None:
             draw.gate = draw.gate & rows
         if "generate_parameters" in self.overrides:
-            params = _on(self.generate_parameters(batch_shape), device)
+            params = replay.on_device(self.generate_parameters(batch_shape), device)
         elif self._param_generator is not None:  # one of kornia's
-            params = _on(self._param_generator(batch_shape, self.same_on_batch), device)
+            params = replay.on_device(self._param_generator(batch_shape, self.same_on_batch), device)
         else:
             params = self.sample(draw)
         params["batch_prob"] = draw.gate.float()
@@ -394,10 +394,6 @@ class Augmentation(Recorded, nn.Module):
         fields |= {name: repr(value) for name, value in self.flags.items()}
         fields |= {name: repr(getattr(self, name)) for name in ("p", "p_batch", "same_on_batch", "keepdim")}
         return ", ".join(f"{name}={value}" for name, value in fields.items())
-
-
-def _on(params: Params | None, device: torch.device) -> Params:
-    return {k: v.to(device) if isinstance(v, Tensor) else v for k, v in (params or {}).items()}
 
 
 Augmentation.kind = Augmentation

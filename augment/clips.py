@@ -9,6 +9,7 @@ from torch import Tensor
 
 from . import targets as tg
 from .copies import copied
+from .keys import TAILS, is_image
 from .patches import same
 from .targets import Target, Value
 
@@ -31,9 +32,9 @@ def _as_target(key: str, value: Any) -> Target:
     parts = list(value) if listed else [value]
     if not all(isinstance(part, Tensor) for part in parts) or (listed and key == "image"):
         raise TypeError(f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}")
-    if key == "image" and not tg.is_image(parts[0]):
+    if key == "image" and not is_image(parts[0]):
         raise TypeError(f"{key}: expected a floating or uint8 image, got {parts[0].dtype}")
-    tail = tg.TAILS.get(key, ())
+    tail = TAILS.get(key, ())
     ranks = {"image": (5,), "mask": (3, 4) if listed else (4, 5)}.get(key, (len(tail) + (2 if listed else 3),))
     for part in parts:
         if part.ndim not in ranks or tuple(part.shape[part.ndim - len(tail) :]) != tail:

@@ -15,6 +15,7 @@ from .base import Augmentation, Flags, Params
 from .composition import Composition
 from .functional import mixing as mx
 from .functional.boxes import area
+from .keys import SPATIAL, read_keys
 from .opaque import full_precision
 from .ragged import listed_masks, stacked_classes, stacked_masks
 from .sampling import check
@@ -65,7 +66,7 @@ class Mix(Augmentation, kind=True):
         num_classes: int | None = None,
     ) -> None:
         super().__init__(p=p, p_batch=p_batch, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.data_keys = tg.data_keys(["image"] if data_keys is None else data_keys)
+        self.data_keys = read_keys(["image"] if data_keys is None else data_keys)
         self.mode = choice(mode, "mode", MODES)
         self.num_classes = None if num_classes is None else whole(num_classes, "num_classes", 1)
         self.valid: dict[str, Value] = {}
@@ -124,7 +125,7 @@ class Mix(Augmentation, kind=True):
         Returns:
             The one value, or a list of them.
         """
-        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+        keys = self.data_keys if data_keys is None else read_keys(data_keys)
         if tv.found(args):
             return wrapping.call(self.forward, args, keys, params=params, generator=generator, **overrides)
         flags = self.override_flags(overrides)
@@ -187,7 +188,7 @@ class Mix(Augmentation, kind=True):
         key, value = target.key, target.value
         if key == "class":
             return replace(target, value=self._classes(value, targets, params, gate, composition))
-        if key in tg.SPATIAL:
+        if key in SPATIAL:
             mixed = self._labels(dense(target), composition, gate if keeps else torch.ones_like(gate))
             if options.get("clip") and not target.watched:
                 mixed = replace(mixed, value=tg.clip(key, mixed.value, composition.size))
@@ -206,11 +207,11 @@ class Mix(Augmentation, kind=True):
 
     def labelled(self, targets: Sequence[Target]) -> Target | None:
         """Give what a row has several of that can have a class each: the first boxes or keypoints; None without."""
-        return next((t for t in targets if t.key in tg.SPATIAL and not t.watched), None)
+        return next((t for t in targets if t.key in SPATIAL and not t.watched), None)
 
     def counts(self, targets: Sequence[Target]) -> list[int]:
         """Give the numbers of what a row has that can have a class of its own."""
-        return [dense(t).value.shape[1] for t in targets if t.key in tg.SPATIAL and not t.watched]
+        return [dense(t).value.shape[1] for t in targets if t.key in SPATIAL and not t.watched]
 
     # --------------------------------------------------------------------------------------------------------- labels
 

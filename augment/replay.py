@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 RESERVED = ("batch_prob", "forward_input_shape")
 
 
+def on_device(params: Mapping[str, Any] | None, device: torch.device) -> dict[str, Any]:
+    """Bring parameters of a user's own generator to where the image is."""
+    return {k: v.to(device) if isinstance(v, Tensor) else v for k, v in (params or {}).items()}
+
+
 def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: torch.device, name: str) -> None:
     """Refuse parameters by their names, types and shapes; a user's class may have any. ``name`` is the op's path."""
     names = op.known_params

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from . import targets as tg
 from .base import Augmentation
 from .functional import boxes as bx
+from .keys import SPATIAL, key_in_dict, read_keys
 from .tv import KINDS, found, kind
 
 FORMATS = {"XYXY": "bbox_xyxy", "XYWH": "bbox_xywh", "CXCYWH": "bbox_xyxy"}  # the key; bbox for the rotated ones
@@ -91,8 +91,8 @@ class Part:
 
     def _added(self, single: bool) -> int:
         """Give how many dimensions a value lacks to be a batch; a mask of a batch may lack that of channels."""
-        most = 3 if self.format else tg.SPATIAL.get(self.key, 4)
-        labels = self.format is not None or self.key in tg.SPATIAL
+        most = 3 if self.format else SPATIAL.get(self.key, 4)
+        labels = self.format is not None or self.key in SPATIAL
         return max(most - self.value.ndim, 0) if single or labels else 0
 
     def _inner(self, value: Tensor) -> Tensor:
@@ -179,7 +179,7 @@ def _key_of(value: Any, name: Any, given: str | None) -> str | None:
     named = kind(value[0]) if isinstance(value, list) and _is_batch(value) else kind(value)
     if named is not None:
         return KINDS[named]
-    return given if name is None else tg.key_in_dict(name, value)
+    return given if name is None else key_in_dict(name, value)
 
 
 def _is_single(parts: Sequence[Part]) -> bool:
@@ -264,5 +264,5 @@ class TVTensors(nn.Module):
                 if data_keys is None
                 else self.pipeline(*args, data_keys=data_keys, **options)
             )
-        keys = getattr(self.pipeline, "data_keys", None) if data_keys is None else tg.data_keys(data_keys)
+        keys = getattr(self.pipeline, "data_keys", None) if data_keys is None else read_keys(data_keys)
         return call(self.pipeline, args, keys, **options)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from .. import targets as tg
 from ..base import Augmentation, Params
 from ..functional import mixing as mx
+from ..keys import is_image
 from ..sampling import check
 from ..targets import Target
 from . import values
@@ -66,7 +67,7 @@ def _check_module(new: Any, old: Tensor, targets: Sequence[Target], call: Call, 
 def check_images(targets: Sequence[Target], where: str) -> None:
     """Require of what comes to an op to be images still."""
     for target in targets:
-        if target.key == "image" and not (target.value.ndim in (4, 5) and tg.is_image(target.value)):
+        if target.key == "image" and not (target.value.ndim in (4, 5) and is_image(target.value)):
             raise ValueError(
                 f"{where}: expected images (B, C, H, W), floating or uint8, from the modules before it; got "
                 f"{tuple(target.value.shape)} {target.value.dtype}"

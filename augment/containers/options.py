@@ -6,7 +6,7 @@ from typing import Any
 
 from ..arguments import BORDER_MODES, RESAMPLE, Check, channel_values, one_of, switch
 from ..base import Flags
-from ..targets import SPATIAL, data_key
+from ..keys import SPATIAL, data_key
 
 OPTIONS = {
     "image": None,  # any flag of an op

@@ -10,6 +10,7 @@ from .. import arrays, tv, wrapping
 from .. import targets as tg
 from ..arguments import choice, number, switch
 from ..base import Augmentation
+from ..keys import read_keys
 from ..targets import Target, Value
 from . import fusion, values
 from .call import Call
@@ -79,7 +80,7 @@ class AugmentationSequential(Container):
         fuse: bool = False,
     ) -> None:
         super().__init__(*args, selection=_random_apply(random_apply, random_apply_weights, len(args)))
-        self.data_keys = None if data_keys is None else tg.data_keys(data_keys)
+        self.data_keys = None if data_keys is None else read_keys(data_keys)
         self._required = [] if data_keys is IMAGE else self.data_keys or []
         self.keepdim = keepdim is not None and switch(keepdim, "keepdim")
         mode = "silent" if transformation_matrix_mode == "silence" else transformation_matrix_mode
@@ -133,7 +134,7 @@ class AugmentationSequential(Container):
             The one value; a list of values; or a new dict with the same keys.
         """
         given: Sequence[Value] = (input, *args)
-        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+        keys = self.data_keys if data_keys is None else read_keys(data_keys)
         if tv.found(given):
             wrapping.refuse_clips(given, self.clips)
             return wrapping.call(self.forward, given, keys, params=params, generator=generator, valid=valid)
@@ -149,7 +150,7 @@ class AugmentationSequential(Container):
         after: Sequence[Tensor] = (),
     ) -> Any:
         """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
-        args = arrays.read(args, self.data_keys if data_keys is None else tg.data_keys(data_keys), self.clips)
+        args = arrays.read(args, self.data_keys if data_keys is None else read_keys(data_keys), self.clips)
         targets, names = self._targets(args, data_keys, valid, self._required)
         handed_in = params is not None
         used = params
@@ -187,7 +188,7 @@ class AugmentationSequential(Container):
         params = self._params if params is None else params
         if params is None:
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
-        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+        keys = self.data_keys if data_keys is None else read_keys(data_keys)
         if tv.found(args):
             wrapping.refuse_clips(args, self.clips)
             return wrapping.call(self.inverse, args, keys, params=params, valid=valid)
@@ -203,7 +204,7 @@ class AugmentationSequential(Container):
         valid: values.Valid | None,
         required: Sequence[str] = (),
     ) -> tuple[list[Target], list[str]]:
-        keys = self.data_keys if data_keys is None else tg.data_keys(data_keys)
+        keys = self.data_keys if data_keys is None else read_keys(data_keys)
         required = required if data_keys is None else keys or []
         targets = values.read(args, keys, self.clips, required)
         names = values.labels(args, targets)

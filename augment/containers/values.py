@@ -9,6 +9,7 @@ from torch import Tensor
 
 from .. import clips
 from .. import targets as tg
+from ..keys import SPATIAL, key_in_dict
 from ..targets import Target, Value
 
 Valid = Mapping[str, Tensor]
@@ -19,7 +20,7 @@ def read(
 ) -> list[Target]:
     """Take the values of a call as targets; one dict says its keys itself, and has to have those ``required``."""
     if is_dict(args):
-        named = [(tg.key_in_dict(name, value), value) for name, value in args[0].items()]
+        named = [(key_in_dict(name, value), value) for name, value in args[0].items()]
         keys, values = [key for key, _ in named if key], [value for key, value in named if key]
         for key in required:
             if keys.count(key) < list(required).count(key):
@@ -41,7 +42,7 @@ def mark(targets: Sequence[Target], names: Sequence[str], valid: Valid) -> list[
         raise ValueError(f"valid: expected names out of {list(names)}, got {foreign}")
     marked, named = [], iter(names)
     for target in targets:
-        name = next(named) if target.key in tg.SPATIAL else ""
+        name = next(named) if target.key in SPATIAL else ""
         marked.append(tg.marked(target, name, valid[name]) if name in valid else target)
     return marked
 
@@ -51,15 +52,15 @@ def write(args: Sequence[Value], given: Sequence[Target], targets: Sequence[Targ
     fresh = [_fresh(new, old, keepdim) for new, old in zip(targets, given, strict=True)]
     if is_dict(args):
         outputs = iter(fresh)
-        return {name: next(outputs) if tg.key_in_dict(name, value) else value for name, value in args[0].items()}
+        return {name: next(outputs) if key_in_dict(name, value) else value for name, value in args[0].items()}
     return fresh[0] if len(fresh) == 1 else fresh
 
 
 def labels(args: Sequence[Value], targets: Sequence[Target]) -> list[str]:
     """Name the boxes and keypoints of a call: as in its dict, or by their keys, the second by ``_1`` and so on."""
     if is_dict(args):
-        named = [(name, tg.key_in_dict(name, value)) for name, value in args[0].items()]
-        return [name for name, key in named if key in tg.SPATIAL]
+        named = [(name, key_in_dict(name, value)) for name, value in args[0].items()]
+        return [name for name, key in named if key in SPATIAL]
     return tg.label_names(targets)
 
 
