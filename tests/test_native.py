@@ -150,9 +150,8 @@ def test_opcheck_others() -> None:
     torch.library.opcheck(sampling.uniform, ([3, 2], device, 0, []), test_utils=names)
     torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
     torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
-    torch.library.opcheck(
-        torch.ops.augment.keep_bits.default, (picture(B, dtype=torch.uint8), GATE.view(B, 1, 1, 1).byte())
-    )
+    for bits in (torch.ops.augment.keep_bits.default, torch.ops.augment.flip_bits.default):
+        torch.library.opcheck(bits, (picture(B, dtype=torch.uint8), GATE.view(B, 1, 1, 1).byte()))
     torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
     along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
     torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))

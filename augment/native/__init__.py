@@ -18,7 +18,17 @@ from .plasma import plasma
 from .policy import apply_policy, mix_policies
 from .quantile import dirichlet
 from .resize import resize
-from .tone import equalize, equalize_tiles, gamma, linear_levels, look_up, look_up_floats, posterize, stretch
+from .tone import (
+    equalize,
+    equalize_tiles,
+    gamma,
+    invert_bytes,
+    linear_levels,
+    look_up,
+    look_up_floats,
+    posterize,
+    stretch,
+)
 from .weather import rain
 
 __all__ = [
@@ -46,6 +56,7 @@ __all__ = [
     "gray_levels",
     "hue_levels",
     "identity_rows",
+    "invert_bytes",
     "jpeg",
     "linear_levels",
     "look_up",

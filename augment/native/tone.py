@@ -198,12 +198,28 @@ def _gamma_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = N
     return tone.gamma_row(work, numbers[0], numbers[1], out if out.dtype == work.dtype else None)
 
 
-_keep_bits = define(  # a loop over bytes that the compiler writes is not vectorised
+# loops over bytes that the compiler writes are not vectorised, or by eight at a time
+_keep_bits = define(
     "keep_bits",
     "(Tensor image, Tensor mask) -> Tensor",
     lambda image, mask: image & mask,
     lambda image, mask: torch.empty_like(image),
 )
+_flip_bits = define(
+    "flip_bits",
+    "(Tensor image, Tensor mask) -> Tensor",
+    lambda image, mask: image ^ mask,
+    lambda image, mask: torch.empty_like(image),
+)
+
+
+def invert_bytes(
+    image: Tensor,  # (B, C, H, W), uint8
+    gate: Tensor,  # (B,) bool, the rows to invert
+) -> Tensor:  # (B, C, H, W), uint8
+    """Subtract bytes from 255, which turns all their bits."""
+    mask = gate.view(-1, 1, 1, 1).to(torch.uint8) * 255
+    return _flip_bits(image, mask) if by_rows(image) else image ^ mask
 
 
 def posterize(

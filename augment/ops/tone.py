@@ -151,11 +151,11 @@ class RandomInvert(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         top = flags["max_val"]
-        gate = self.gate(params).view(-1, 1, 1, 1)
+        gate = self.gate(params)
         if input.dtype == torch.uint8 and top == [1.0]:
-            return input ^ (gate * 255).to(torch.uint8)
+            return native.invert_bytes(input, gate)
         work = load(input, unit=True)
-        return torch.where(gate, store(per_channel(top, work) - work, input.dtype, unit=True), input)
+        return torch.where(gate.view(-1, 1, 1, 1), store(per_channel(top, work) - work, input.dtype, unit=True), input)
 
     def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         (top,) = of_channels(flags, channels, "max_val")

@@ -120,6 +120,7 @@ def run(store: results.Results, args: argparse.Namespace, work: Work) -> bool:
     work = [item for item in work if item[:2] not in done]
     if not store.path.exists():
         store.write()  # what is there stays until there is a row in its place
+    measure.settle_heap()
     try:
         if any(mode != "eager" for named in modes(args).values() for mode in named):
             measure.wake_compiler()

@@ -152,6 +152,16 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def settle_heap() -> None:
+    """Let the C library keep freed memory, as it does in a process that has had one batch of floats.
+
+    glibc gives memory back to the system until a block of up to 32 MB was freed, and then keeps blocks of that size
+    (mallopt(3), M_MMAP_THRESHOLD). Until then a row of bytes would take two or three times as long as after a row of
+    floats.
+    """
+    torch.zeros(31 * 2**20, dtype=torch.uint8)
+
+
 def wake_compiler() -> None:
     """Pay once for what the first compilation of a process does: load the compiler and precompile its headers."""
     with empty_cache():
