@@ -15,7 +15,10 @@ except ModuleNotFoundError:  # nobody has arrays then
 
 
 def read(args: Sequence[Any], keys: Sequence[str] | None, videos: bool = False) -> Sequence[Any]:
-    """Give the values of a call, or one dict of them, with tensors in place of arrays, which cannot be videos."""
+    """Give the values of a call, or one dict of them, with tensors in place of arrays, which cannot be videos.
+
+    Masks are (H, W), (H, W, 1) or lists of them, or batches (B, H, W) and (B, H, W, C).
+    """
     if len(args) == 1 and isinstance(args[0], Mapping):
         sample = args[0]
         if not any(map(_found, sample.values())):
@@ -47,17 +50,16 @@ def _read(key: str | None, value: Any) -> Any:
         return value
     if _is_array(value):
         tensor = _tensor(value)
-        return _channels_first(tensor) if key == "image" and tensor.ndim > 2 else tensor
+        pixels = tensor.ndim > 2 if key == "image" else key == "mask" and (tensor.ndim == 4 or tensor.shape[2:] == (1,))
+        return _channels_first(tensor) if pixels else tensor
     if key not in ("image", "mask"):
         return [_tensor(entry) for entry in value]
     entries = [_tensor(entry) for entry in value]
     other = next((e for e in entries if (e.shape, e.dtype) != (entries[0].shape, entries[0].dtype)), None)
     if other is not None:
         got = " and ".join(f"{tuple(e.shape)} {e.dtype}" for e in (entries[0], other))
-        raise ValueError(
-            f"{key}: expected arrays of one shape and dtype, to be a batch; got {got}; "
-            "bring each image to one size first, with Resize or LetterBox"
-        )
+        sizes = "; bring each to one size first, with Resize or LetterBox" if other.shape != entries[0].shape else ""
+        raise ValueError(f"{key}: expected arrays of one shape and dtype, to be a batch; got {got}{sizes}")
     batch = torch.stack(entries)
     if batch.ndim == 4:
         return _channels_first(batch)

@@ -53,6 +53,21 @@ def test_layouts(fuse: bool) -> None:
     assert floats.dtype == torch.float32 and floats.shape == (4, 3, 12, 16)
 
 
+def test_masks_of_all_forms() -> None:
+    """Channels of arrays come last, of masks too."""
+    container = K.AugmentationSequential(K.RandomHorizontalFlip(p=1.0), data_keys=["image", "mask"])
+    stacked = np.stack(MASKS)
+    flipped = torch.from_numpy(stacked[:, :, ::-1].copy())
+    for masks in (stacked[..., None], [mask[..., None] for mask in MASKS]):
+        assert torch.equal(container(IMAGES, masks)[1], flipped.unsqueeze(1))
+    for masks in (stacked, MASKS):
+        assert torch.equal(container(IMAGES, masks)[1], flipped)
+    assert torch.equal(container(IMAGES[0], MASKS[0][..., None])[1].flatten(0, -3), flipped[:1])
+    assert torch.equal(container(IMAGES[0], MASKS[0])[1].flatten(0, -3), flipped[:1])
+    two = np.stack([stacked, stacked + 1], 3)
+    assert torch.equal(container(IMAGES, two)[1], torch.stack([flipped, flipped + 1], 1))
+
+
 def test_one_copy() -> None:
     """Arrays are stacked, and nothing else is made of them before an op sees them."""
     container = K.AugmentationSequential(K.RandomInvert(p=1.0))
@@ -75,6 +90,9 @@ def test_refusals() -> None:
         container([IMAGES[0], small])
     with pytest.raises(ValueError, match=r"torch.uint8 and \(12, 16, 3\) torch.float32"):
         container([IMAGES[0], np.float32(IMAGES[0])])
+    both = K.AugmentationSequential(K.RandomHorizontalFlip(), data_keys=["image", "mask"])
+    with pytest.raises(ValueError, match=r"mask: .*\(12, 16\) torch.int64 and \(8, 16\) .*one size first"):
+        both(IMAGES[:2], [MASKS[0], MASKS[1][:8]])
     with pytest.raises(TypeError, match="image: expected a floating or uint8 image, got torch.int64"):
         container([image.astype(np.int64) for image in IMAGES])
     with pytest.raises(TypeError, match="image: expected a tensor"):
