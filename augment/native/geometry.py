@@ -238,17 +238,33 @@ def _permuted(image: Tensor, back: Sequence[float], h: int, w: int, border: str,
     return output
 
 
-def _flip_all(
-    image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any
-) -> tuple[Tensor, list[bool]] | None:
+def _at_once(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> tuple[Tensor, list[bool]] | None:
+    """Do what is cheaper for many rows than for each: flips of bytes, and windows."""
+    if image.shape[-2:] == (h, w):
+        return _flip_all(image, m) if image.dtype == torch.uint8 else None
+    return _cut_all(image, m, h, w)
+
+
+def _flip_all(image: Tensor, m: list[Rows]) -> tuple[Tensor, list[bool]] | None:
     """Flip all bytes as most rows do that are flipped, unless those are few: calls cost more than such pixels."""
-    if image.shape[-2:] != (h, w) or image.dtype != torch.uint8:
-        return None
+    h, w = image.shape[-2:]
     along_x, along_y = ([1.0, 0.0, 0.0], [-1.0, 0.0, w - 1.0]), ([0.0, 1.0, 0.0], [0.0, -1.0, h - 1.0])
     flips = {(-1,): [along_x[1], along_y[0]], (-2,): [along_x[0], along_y[1]], (-2, -1): [along_x[1], along_y[1]]}
     found = {axes: [row[:2] == lines for row in m] for axes, lines in flips.items()}
     axes = max(found, key=lambda axes: sum(found[axes]))
     return (image.flip(axes), found[axes]) if 4 * sum(found[axes]) >= len(m) else None
+
+
+def _cut_all(image: Tensor, m: list[Rows], h: int, w: int) -> tuple[Tensor, list[bool]] | None:
+    """Copy a window of each row, where all are inside the image: to plan each would take as long as its pixels."""
+    starts = [(-round(row[1][2]), -round(row[0][2])) for row in m]
+    inside = all(0 <= y <= image.shape[-2] - h and 0 <= x <= image.shape[-1] - w for y, x in starts)
+    if not inside or any(row[0][:2] != [1, 0] or row[1][:2] != [0, 1] for row in m):
+        return None
+    output = empty_bytes_like(image, (*image.shape[:2], h, w))
+    for source, out, (y, x) in zip(image.unbind(), output.unbind(), starts, strict=True):
+        out.copy_(source[:, y : y + h, x : x + w])
+    return output, [True] * len(m)
 
 
 class Permutation(NamedTuple):
@@ -310,7 +326,7 @@ _permute = rowwise(
     raw=True,
     runs=True,
     keeps_format=True,
-    whole=_flip_all,
+    whole=_at_once,
 )
 
 
