@@ -31,6 +31,8 @@ HOOKS = (
     "linear",
     "mixture",
     "apply_transform_mask",
+    "transform_image",
+    "transform_mask",
     "inverse_transform",
 )
 

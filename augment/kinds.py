@@ -161,15 +161,17 @@ class Geometric(Augmentation, kind=True):
     Attributes:
         looks_at_boxes: whether a container's call shows its boxes to ``settle``.
         keeps_by_center: whether a box is lost when its centre is cut away, though a part of it may be left.
-        bends: whether straight lines may become curves.
+        composes: whether its warp can be one with others: lines stay straight, and edges are blended as anywhere.
         whole_pixels: whether it takes whole pixels, so that nothing is interpolated.
         looks_beyond: whether what lies beyond the image may come into the output.
+        pads: whether it puts a frame round the image.
     """
 
     looks_at_boxes: ClassVar[bool] = False
-    bends: ClassVar[bool] = False
+    composes: ClassVar[bool] = True
     whole_pixels: ClassVar[bool] = False
     looks_beyond: bool = True
+    pads: bool = False
     keeps_by_center: ClassVar[bool] = False
 
     def settle(self, params: Params, boxes: Tensor | None) -> Params:

@@ -61,6 +61,8 @@ def _recolour(steps: list[Step], targets: list[Target], call: Call) -> tuple[lis
     turns = [turn_of(step, targets, shape, device, call) for step in steps]
     with full_precision(device):
         moved = [replace(t, value=colour_run.apply(t.value, turns)) if t.key == "image" else t for t in targets]
+    used = []
     for turn in turns:
         turn.op.record(turn.params, shape, turn.flags)
-    return moved, [turn.op._params for turn in turns]
+        used.append(turn.op._params)  # an op may come again, with others
+    return moved, used

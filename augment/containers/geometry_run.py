@@ -22,45 +22,51 @@ CONSTANT = ("zeros", "constant", "fill")
 
 
 class Look(NamedTuple):
-    """How an op looks at an image: how it interpolates, and what it sees beyond; None where any way will do."""
+    """How an op looks at an image: how it interpolates, and what it sees beyond; None where any way will do.
+
+    What ``pads`` puts a frame round what was left of the image before it, and so begins a run.
+    """
 
     resample: str | None
     beyond: tuple[str, tuple[float, ...]] | None
+    pads: bool = False
 
     def beside(self, other: "Look") -> "Look | None":
         """Give the look of both as one; None where they differ."""
-        pairs = list(zip(self, other, strict=True))
-        if any(None not in pair and pair[0] != pair[1] for pair in pairs):
+        pairs = list(zip(self[:2], other[:2], strict=True))
+        if other.pads or any(None not in pair and pair[0] != pair[1] for pair in pairs):
             return None
         return Look(self.resample or other.resample, self.beyond or other.beyond)
 
 
 def look(op: Geometric, flags: Flags) -> Look | None:
     """Say how an op looks at an image; None where it cannot be one with others."""
-    if op.bends or op.looks_at_boxes or op.overrides - {"compute_transformation", "generate_parameters"}:
+    if not op.composes or op.looks_at_boxes or op.overrides - {"compute_transformation", "generate_parameters"}:
         return None
     resample = None if op.whole_pixels else flags.get("resample", "bilinear")
-    if not op.looks_beyond:
-        return Look(resample, None)
+    if not op.looks_beyond:  # the edges of a frame are half a pixel beyond the centres of its pixels
+        edges = not op.whole_pixels and (flags.get("antialias") or not flags.get("align_corners", True))
+        return Look(resample, ("border", ()) if edges else None)
     mode = flags.get("padding_mode", "zeros")
     if mode not in CONSTANT:
-        return Look(resample, (BEYOND[mode], ())) if mode in BEYOND else None
+        return Look(resample, (BEYOND[mode], ()), op.pads) if mode in BEYOND else None
     fill = channel_values(flags.get("fill") or 0.0, "fill")
-    return Look(resample, ("zeros", tuple(fill[:1] if len(set(fill)) == 1 else fill)))
+    return Look(resample, ("zeros", tuple(fill[:1] if len(set(fill)) == 1 else fill)), op.pads)
 
 
 def transform(steps: Sequence[Step], targets: list[Target], call: Call) -> tuple[list[Target], list[Any]]:
     """Apply a run to all targets, and give with the targets the parameters that each op used."""
     shape, device = shape_for(steps[0], targets)
-    like, warps, turns = torch.empty((), device=device), [], []
+    like, warps, turns, used = torch.empty((), device=device), [], [], []
     with full_precision(device):
         for step in steps:
             turns.append(turn := turn_of(step, targets, shape, device, call))
             warps.append(turn.op.gated_warp(like.expand(shape), *turn[1:]))
             turn.op.record(turn.params, shape, turn.flags)
+            used.append(turn.op._params)  # an op may come again, with others
             shape = (*shape[:-2], *warps[-1].size)
         moved = _move(turns, targets, fused(warps), call.options, {})
-    return moved, [turn.op._params for turn in turns]
+    return moved, used
 
 
 def invert(steps: Sequence[Step], targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:

@@ -49,7 +49,7 @@ def _read_lines(
 ) -> list[Line]:
     lines = [Line(m) for m in matrices.tolist()]
     if filtered:
-        lines = [line._replace(whole=_is_permutation(line.matrix)) for line in lines]
+        lines = [line._replace(whole=_is_permutation(line.matrix, h, w)) for line in lines]
         levels = resample.levels(geometry.shrinkage(matrices[:, :3].detach(), h, w)).int().tolist()
         lines = [line._replace(levels=(x, y)) for line, (x, y) in zip(lines, levels, strict=True)]
     dtype = torch.promote_types(image.dtype, torch.float32)
@@ -124,7 +124,7 @@ def _nearest_row(
     out: Out = None,
 ) -> Tensor:
     border, matrix = resample.BORDERS[padding], matrix.detach()
-    if _is_permutation(m):
+    if _is_permutation(m, h, w):
         return _permuted(image, [*m[0], *m[1]], h, w, border, fill, out)
     if _is_aligned(m):
         return resample.sample_axes(image, *resample.along_axes(matrix[:2], h, w), border, fill)
@@ -137,10 +137,11 @@ def _is_aligned(m: Rows) -> bool:
     return m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
 
 
-def _is_permutation(m: Rows) -> bool:
-    """Say whether a matrix takes whole pixels to whole pixels, each axis to one of them, forwards or backwards."""
+def _is_permutation(m: Rows, h: int, w: int) -> bool:
+    """Say whether a matrix takes all h x w pixels to whole pixels, each axis to one of them, forwards or backwards."""
     (a, b, _), (c, d, _) = (map(round, row) for row in m[:2])
-    whole = all(abs(x - round(x)) < axes.APART for row in m[:2] for x in row)
+    reach = (w, h, 1)  # what an entry is multiplied by at most
+    whole = all(abs(x - round(x)) * n < axes.APART for row in m[:2] for x, n in zip(row, reach, strict=True))
     return whole and m[2][:2] == [0, 0] and {(abs(a), abs(b)), (abs(c), abs(d))} == {(1, 0), (0, 1)}
 
 

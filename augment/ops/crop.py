@@ -146,7 +146,7 @@ class RandomCrop(Geometric):
         self.size = pair(size, "size")
         self.padding = _sides(padding)
         self.pad_if_needed = switch(pad_if_needed, "pad_if_needed")
-        self.looks_beyond = self.pad_if_needed or any(self.padding)
+        self.looks_beyond = self.pads = self.pad_if_needed or any(self.padding)
         self.accept(
             padding_mode=padding_mode,
             fill=fill,

@@ -45,7 +45,7 @@ class RandomElasticTransform(Geometric):
         noise: (B, 2, H, W) in [-1, 1], x and y.
     """
 
-    bends = True
+    composes = False
     param_names = ("noise",)
     param_shapes: ClassVar = {"noise": None}
     spelling: ClassVar = {"fill": "fill_value"}
@@ -112,7 +112,7 @@ class RandomFisheye(Geometric):
         center_x, center_y, gamma: (B, 1).
     """
 
-    bends = True
+    composes = False
     param_shapes: ClassVar = {"center_x": (1,), "center_y": (1,), "gamma": (1,)}
 
     def __init__(
@@ -183,7 +183,7 @@ class RandomThinPlateSpline(Geometric):
         src, dst: (B, 5, 2), in halves of the image's size from its middle.
     """
 
-    bends = True
+    composes = False
     columns = 10
     param_names = ("src", "dst")
     param_shapes: ClassVar = {"src": (5, 2), "dst": (5, 2)}
@@ -247,7 +247,7 @@ class RandomGridDistortion(Geometric):
         steps_x, steps_y: (B, num_steps), widths of the input's cells, 1 being even.
     """
 
-    bends = True
+    composes = False
     param_names = ("steps_x", "steps_y")
 
     def __init__(

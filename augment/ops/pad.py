@@ -35,6 +35,7 @@ class PadTo(Geometric):
     """
 
     whole_pixels = True
+    pads = True
     flag_checks = {"padding_mode": whole_pixel_border, "fill": channel_values}
     spelling = {"padding_mode": "pad_mode", "fill": "pad_value"}
 
@@ -175,6 +176,8 @@ class LetterBox(Geometric):
     Shape:
         (B, C, H, W) to (B, C, h, w).
     """
+
+    composes = False
 
     def __init__(
         self,
