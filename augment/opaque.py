@@ -109,14 +109,14 @@ def rowwise(
 
     def backward(gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any) -> tuple[Tensor, Tensor]:
         grad_image, grad_params = image.new_zeros(image.shape), params.new_zeros(params.shape)
-        values = read(image, params, *config)
+        values, floats = read(image, params, *config), image.is_floating_point()  # bytes have no gradient
         for i, same in enumerate(unchanged(image, params, values, *config)):
-            if same:
+            if same and floats:
                 grad_image[i] = gradient[i]
             if learns or not same:
-                leaf, leaf_p = image[i].detach().requires_grad_(), params[i].detach().requires_grad_(learns)
+                leaf, leaf_p = image[i].detach().requires_grad_(floats), params[i].detach().requires_grad_(learns)
                 with torch.enable_grad(), recording():
-                    output = row(leaf if raw else load(leaf), leaf_p, values[i], *config)
+                    output = row(leaf if raw else load(leaf, unit), leaf_p, values[i], *config)
                     if output.requires_grad:
                         output.backward(gradient[i].to(output.dtype))
                 if leaf.grad is not None and not same:

@@ -468,6 +468,20 @@ def test_channels_are_blended_behind_a_jitter(jitter: Any, channels: int) -> Non
             assert_close(one.double(), plain.double(), atol=1 if x.dtype == torch.uint8 else 1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("op", [K.ColorJitter, K.RandomBrightness, K.RandomContrast, K.RandomPhotometricDistort])
+def test_gradients_of_bounds_through_bytes(op: Any) -> None:
+    """Normalised bytes teach a bound what their values in [0, 1] would."""
+    image, found = picture(4, dtype=torch.uint8), []
+    for x in (image, image.float() / 255):
+        bounds = nn.Parameter(torch.tensor([0.8, 1.2]))
+        container = fused(op(bounds, p=0.8), K.Normalize(MEAN, STD))
+        call_seeded(container, x).square().sum().backward()
+        assert bounds.grad is not None
+        found.append(bounds.grad)
+    assert_close(found[0], found[1], atol=1e-2, rtol=1e-3)
+    assert found[0].abs().min() > 1
+
+
 def test_a_channel_without_a_share_adds_nothing() -> None:
     image = picture(2)
     image[:, 1] = torch.nan
