@@ -49,27 +49,48 @@ def _read(key: str | None, value: Any) -> Any:
     if key is None or not _found(value):
         return value
     if _is_array(value):
-        tensor = _tensor(value)
+        tensor = _tensor(key, value)
         pixels = tensor.ndim > 2 if key == "image" else key == "mask" and (tensor.ndim == 4 or tensor.shape[2:] == (1,))
         return _channels_first(tensor) if pixels else tensor
     if key not in ("image", "mask"):
-        return [_tensor(entry) for entry in value]
-    entries = [_tensor(entry) for entry in value]
-    other = next((e for e in entries if (e.shape, e.dtype) != (entries[0].shape, entries[0].dtype)), None)
-    if other is not None:
-        got = " and ".join(f"{tuple(e.shape)} {e.dtype}" for e in (entries[0], other))
-        sizes = "; bring each to one size first, with Resize or LetterBox" if other.shape != entries[0].shape else ""
-        raise ValueError(f"{key}: expected arrays of one shape and dtype, to be a batch; got {got}{sizes}")
-    batch = torch.stack(entries)
+        return [_tensor(key, entry) for entry in value]
+    assert np is not None
+    _check_alike(key, value)
+    batch = torch.from_numpy(np.stack(value))
     if batch.ndim == 4:
         return _channels_first(batch)
-    return batch.unsqueeze(1) if key == "image" and batch.ndim == 3 else batch
+    return batch.unsqueeze(1) if key == "image" else batch
 
 
-def _tensor(array: Any) -> Tensor:
+def _check_alike(key: str, arrays: Sequence[Any]) -> None:
+    first = arrays[0]
+    for array in arrays:
+        if array.ndim not in (2, 3):
+            raise ValueError(f"{key}: expected arrays (H, W) or (H, W, C), got one of shape {array.shape}")
+        if array.shape != first.shape:
+            sizes = "" if array.shape[:2] == first.shape[:2] else "; Resize or LetterBox bring each to one size first"
+            raise ValueError(
+                f"{key}: expected arrays of one shape, to be a batch; got {first.shape} and {array.shape}{sizes}"
+            )
+        if _dtype(key, array) != _dtype(key, first):
+            raise ValueError(
+                f"{key}: expected arrays of one dtype, to be a batch; got {_dtype(key, first)} and {_dtype(key, array)}"
+            )
+
+
+def _dtype(key: str, array: Any) -> torch.dtype:
+    """Give the dtype that a tensor of an array has, for which nothing is read of it."""
+    assert np is not None
+    return _tensor(key, np.zeros_like(array[:0])).dtype
+
+
+def _tensor(key: str, array: Any) -> Tensor:
     """View an array as a tensor; one that has gaps in memory, or runs backwards, is copied."""
     assert np is not None
-    return torch.from_numpy(np.ascontiguousarray(array))
+    try:
+        return torch.from_numpy(np.ascontiguousarray(array))
+    except (TypeError, ValueError):
+        raise TypeError(f"{key}: expected an array of numbers that a tensor can hold, got {array.dtype}") from None
 
 
 def _channels_first(image: Tensor) -> Tensor:

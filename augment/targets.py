@@ -43,9 +43,9 @@ def as_target(key: str, value: Value, image_rank: int | None) -> Target:
         return Target(key, value)
     if isinstance(value, (list, tuple)):
         if key == "image" or not all(isinstance(v, Tensor) for v in value):
-            raise TypeError(
-                f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}"
-            )
+            expected = "a tensor, or a list of arrays" if key == "image" else "a tensor, or a list of them or of arrays"
+            foreign = next((v for v in value if key == "image" or not isinstance(v, Tensor)), None)
+            raise TypeError(f"{key}: expected {expected}; got a list with {type(foreign).__name__}")
         tail = TAILS.get(key)
         foreign = [] if tail is None else [tuple(entry.shape) for entry in value if entry.shape[1:] != tail]
         if foreign:

@@ -26,6 +26,8 @@ IMAGE = ("image",)  # not asked for by anyone, so that a dict need not have one
 class AugmentationSequential(Container):
     """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
 
+    Values are tensors, or NumPy arrays: a list of (H, W, C), all alike, is a batch of images or masks.
+
     Args:
         *args: ops, nested containers, or other modules, which see the images alone, and may change their size where no
             labels would have to follow.
@@ -47,8 +49,9 @@ class AugmentationSequential(Container):
         fuse: do runs of ops as one, which ``print`` shows. Ops that move pixels without bending lines are one warp:
             an image is resampled once, and what is cut off on the way comes back where a later op looks beyond it.
             They have to interpolate alike, and to fill alike what they uncover. Where that warp shrinks, the image is
-            filtered first. Ops that change colours are one pass, in floats from the first to the last: bytes are
-            rounded once. Anything else ends a run.
+            filtered first, whatever their ``antialias``. Ops that change colours are one pass, in floats from the first
+            to the last: bytes are rounded once. Runs with saturation, hue, automatic contrast or moved channels are
+            faster compiled, and slower eager. Anything else ends a run.
 
     Attributes:
         valid: with ``min_visibility``, (B, N) bool for the boxes and keypoints of the last call, by data key (the
