@@ -34,8 +34,7 @@ def apply(image: Tensor, turns: Sequence[Turn]) -> Tensor:  # (B, C, H, W)
 def _values(values: Tensor, turns: Sequence[Turn]) -> Tensor:
     """Let ops change the values of all channels, one op after the other."""
     for op, params, flags, gate in turns:
-        changed = op.apply_values(values, params, flags, slice(None))
-        values = changed if gate is None else torch.where(gate.view(-1, 1, 1, 1), changed, values)
+        values = _chosen(gate, op.apply_values(values, params, flags, slice(None)), values)
     return values
 
 
@@ -97,5 +96,5 @@ def _changed(turn: Turn, planes: list[Tensor]) -> Sequence[Tensor]:
     return [op.apply_values(values, params, flags, channel).squeeze(1) for values, channel in parts]
 
 
-def _chosen(gate: Tensor | None, changed: Tensor, plane: Tensor) -> Tensor:
-    return changed if gate is None else torch.where(gate.view(-1, 1, 1), changed, plane)
+def _chosen(gate: Tensor | None, changed: Tensor, before: Tensor) -> Tensor:
+    return changed if gate is None else torch.where(gate.view(-1, *[1] * (before.ndim - 1)), changed, before)
