@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .keys import key_in_dict, key_of_name
+from .keys import ALIASES, KEYS, key_in_dict, key_of_name
 
 try:
     import numpy as np
@@ -17,19 +17,37 @@ except ModuleNotFoundError:  # nobody has arrays then
 def read(args: Sequence[Any], keys: Sequence[str] | None, videos: bool = False) -> Sequence[Any]:
     """Give the values of a call, or one dict of them, with tensors in place of arrays, which cannot be videos.
 
-    Masks are (H, W), (H, W, 1) or lists of them, or batches (B, H, W) and (B, H, W, C).
+    Masks are (H, W), (H, W, 1), batches (B, H, W) and (B, H, W, C), or lists of (H, W) and (H, W, C).
     """
     if len(args) == 1 and isinstance(args[0], Mapping):
         sample = args[0]
         if not any(map(_found, sample.values())):
             return args
         _refuse_videos(videos)
-        found = {name: _read(key_of_name(name), value) for name, value in sample.items()}
+        found = {name: _read(_key(name, value), value) for name, value in sample.items()}
         return [{name: value if key_in_dict(name, value) else sample[name] for name, value in found.items()}]
     if keys is None or len(keys) != len(args) or not any(map(_found, args)):
         return args
     _refuse_videos(videos)
     return [_read(key, value) for key, value in zip(keys, args, strict=True)]
+
+
+def _key(name: Any, value: Any) -> str | None:
+    """Give the key of an entry of a sample; None where its name only begins like one, and no values would fit."""
+    key = key_of_name(name)
+    if key is None or not _found(value) or (key != "class" and name.lower() in (*KEYS, *ALIASES)):
+        return key
+    least = {"class": 0, "image": 2, "mask": 2}.get(key, 1)
+    arrays = [value] if _is_array(value) else value
+    return key if all(array.ndim >= least and _is_numeric(array) for array in arrays) else None
+
+
+def _is_numeric(array: Any) -> bool:
+    assert np is not None
+    try:
+        return torch.from_numpy(np.zeros_like(array[..., :0] if array.ndim else array)).numel() < 2
+    except (TypeError, ValueError):
+        return False
 
 
 def _refuse_videos(videos: bool) -> None:

@@ -69,6 +69,25 @@ def test_masks_of_all_forms() -> None:
     assert torch.equal(container(IMAGES, two)[1], torch.stack([flipped, flipped + 1], 1))
 
 
+def test_names_that_only_begin_like_a_key() -> None:
+    """What cannot be a target is handed through, arrays too; what can be one has to be alike."""
+    flip = K.AugmentationSequential(K.RandomHorizontalFlip(p=1.0))
+    others = {
+        "bbox_labels": np.array(["cat", "dog"]),
+        "image_path": np.array("x.png"),
+        "image_size": [np.array([12, 16])] * 4,
+        "mask_ids": [np.array([1, 2]), np.array([3])],
+        "mask_meta": np.array([{"a": 1}], dtype=object),
+        "label": np.array(["cat"]),
+        "id": np.arange(4),
+    }
+    output = flip({"image": IMAGES, "mask_left": MASKS, **others})
+    assert torch.equal(output["image"], BATCH.flip(3)) and output["mask_left"].shape == (4, 12, 16)
+    assert all(output[name] is value for name, value in others.items())
+    with pytest.raises(ValueError, match="mask: expected arrays of one shape"):
+        flip({"image": IMAGES, "mask_left": [MASKS[0], MASKS[1][:8]]})
+
+
 @pytest.mark.filterwarnings("error")
 def test_arrays_that_must_not_be_written() -> None:
     """As `np.asarray` of a Pillow image is one."""

@@ -58,6 +58,11 @@ def test_ops_that_see_differently_are_no_run() -> None:
     assert runs(K.CenterCrop((9, 9)), K.PadTo((40, 40)), flip()) == [[1, 2]]  # which frames what the crop left
     assert runs(flip(), K.RandomCrop((9, 9), padding=2)) == [] and runs(flip(), K.RandomCrop((9, 9))) == [[0, 1]]
     assert runs(K.LetterBox((40, 40)), flip()) == []
+    assert runs(K.RandomCrop((9, 9)), K.RandomZoomOut(), flip()) == [[1, 2]]
+    mirrors = turn(9.0, padding_mode="reflection")
+    assert runs(mirrors, turn(9.0, padding_mode="reflection")) == [] and runs(mirrors, flip()) == [[0, 1]]
+    assert runs(K.RandomResizedCrop((40, 40), p=0.5), turn(9.0)) == []
+    assert runs(K.RandomResizedCrop((40, 40), p=0.5), flip()) == [[0, 1]]
     edges = K.Resize((40, 40), align_corners=False)
     assert runs(edges, flip()) == [[0, 1]] and runs(edges, turn(9.0)) == [] == runs(turn(9.0), edges)
     assert runs(edges, turn(9.0, padding_mode="border")) == [[0, 1]]
@@ -84,6 +89,24 @@ class Shift(K.RigidAffineAugmentationBase2D):
         return matrix
 
 
+class Named(K.GeometricAugmentationBase2D):
+    """An op of a user's, whose flags are as kornia has them."""
+
+    def __init__(self) -> None:
+        super().__init__(p=1.0)
+        self.flags = {"resample": "BILINEAR", "align_corners": False}
+
+    def compute_transformation(self, input: Tensor, params: Any, flags: Any) -> Tensor:
+        return torch.eye(3).repeat(len(input), 1, 1)
+
+
+class Further(K.RandomHorizontalFlip):
+    """An op of a user's, which moves otherwise than its base."""
+
+    def warp(self, input: Tensor, params: Any, flags: Any) -> Any:
+        return super().warp(input, params, flags)
+
+
 class Copied(K.RandomHorizontalFlip):
     """An op of a user's, which wraps what its base does with an image."""
 
@@ -103,6 +126,9 @@ def test_ops_of_users() -> None:
     assert runs(K.RandomHorizontalFlip(), Shift(), K.RandomVerticalFlip()) == [[0, 1, 2]]
     assert runs(K.RandomBrightness(), Darker(), K.RandomBrightness()) == []
     assert runs(K.RandomHorizontalFlip(), Copied(), K.RandomHorizontalFlip()) == []
+    assert runs(K.RandomHorizontalFlip(), Further(), K.RandomHorizontalFlip()) == []
+    assert runs(Named(), K.RandomHorizontalFlip(), K.RandomRotation(9.0)) == [[0, 1, 2]]
+    assert_close(fused(Named(), K.RandomHorizontalFlip(p=1.0))(picture(2)), picture(2).flip(3))
     image = picture(2)
     flipped = torch.nn.functional.pad(image.flip(3), (2, 0))[..., :-2]
     assert_close(fused(K.RandomHorizontalFlip(p=1.0), Shift(p=1.0))(image), flipped)
@@ -131,7 +157,7 @@ def test_edges_stay_bright(fuse: bool, dtype: torch.dtype) -> None:
     """Whatever interpolates by edges, nothing dark is seen beyond them behind a closed gate."""
     white = torch.ones(2, 1, 16, 16).mul(255 if dtype == torch.uint8 else 1).to(dtype)
     sizes = [K.Resize((48, 48), align_corners=c) for c in (False, True)] + [K.LetterBox((48, 60), fill=1.0)]
-    sizes += [K.RandomResizedCrop((48, 48), align_corners=c) for c in (False, True)]
+    sizes += [K.RandomResizedCrop((48, 48), align_corners=c, p=p) for c in (False, True) for p in (0.5, 1.0)]
     for op in sizes:
         for other in (K.RandomRotation(10.0, p=0.0), K.RandomHorizontalFlip()):
             out = K.AugmentationSequential(op, other, fuse=fuse)(white)
@@ -487,6 +513,7 @@ def test_a_channel_without_a_share_adds_nothing() -> None:
     image[:, 1] = torch.nan
     jitter, gray = K.ColorJitter(0.3, p=0.0), K.RandomGrayscale([1.0, 0.0, 0.0], p=1.0)
     assert torch.equal(fused(jitter, gray)(image), image[:, :1].expand(-1, 3, -1, -1))
+    assert not fused(jitter, K.RandomGrayscale([0.0, 0.0, 0.0], p=1.0))(image).any()
 
 
 def test_tables_that_are_lines() -> None:

@@ -337,3 +337,14 @@ def test_order_is_of_whole_numbers(name: str, order: Any) -> None:
 def test_constructors_name_what_is_wrong(build: Any, name: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"{name}: expected"):
         build()
+
+
+@pytest.mark.parametrize("order", [None, (0, 1, 2, 3)])
+@pytest.mark.parametrize("op", [K.ColorJitter, K.ColorJiggle])
+def test_neutral_bounds_learn(op: Any, order: Any) -> None:
+    """A bound that starts where nothing changes gets the gradient of a factor, or of a summand, all the same."""
+    image, bounds = picture(2) * 0.8 + 0.1, torch.nn.Parameter(torch.tensor([1.0, 1.0]))
+    op(brightness=bounds, order=order)(image).sum().backward()
+    assert bounds.grad is not None
+    slope = image.sum() if op is K.ColorJitter else torch.tensor(float(image.numel()))
+    assert_close(bounds.grad.sum(), slope, atol=0, rtol=1e-4)

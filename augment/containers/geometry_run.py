@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .. import targets as tg
-from ..arguments import channel_values
+from ..arguments import BORDER_MODES, RESAMPLE, channel_values, choice
 from ..base import Flags
 from ..kinds import Geometric
 from ..opaque import full_precision
@@ -36,6 +36,8 @@ class Look(NamedTuple):
         pairs = list(zip(self[:2], other[:2], strict=True))
         if other.pads or any(None not in pair and pair[0] != pair[1] for pair in pairs):
             return None
+        if self.beyond and other.beyond and self.beyond[0] == "reflection":  # at the edges of each
+            return None
         return Look(self.resample or other.resample, self.beyond or other.beyond)
 
 
@@ -43,15 +45,31 @@ def look(op: Geometric, flags: Flags) -> Look | None:
     """Say how an op looks at an image; None where it cannot be one with others."""
     if not op.composes or op.looks_at_boxes or op.overrides - {"compute_transformation", "generate_parameters"}:
         return None
-    resample = None if op.whole_pixels else flags.get("resample", "bilinear")
-    if not op.looks_beyond:  # the edges of a frame are half a pixel beyond the centres of its pixels
-        edges = not op.whole_pixels and (flags.get("antialias") or not flags.get("align_corners", True))
-        return Look(resample, ("border", ()) if edges else None)
-    mode = flags.get("padding_mode", "zeros")
+    special = op.whole_pixels or not op.looks_beyond  # which holds for the warp of the class that says so
+    if not _is_own(type(op).warp) or (special and not _is_own(type(op).compute_transformation)):
+        return None
+    resample = None if op.whole_pixels else _resample(flags)
+    if not op.looks_beyond:
+        # edges of frames are half a pixel beyond the centres of pixels, and are what closed gates bring together
+        edges = flags.get("antialias") or not flags.get("align_corners", True) or not op.always_open
+        return Look(resample, ("border", ()) if edges and not op.whole_pixels else None)
+    mode = _padding(flags)
     if mode not in CONSTANT:
         return Look(resample, (BEYOND[mode], ()), op.pads) if mode in BEYOND else None
     fill = channel_values(flags.get("fill") or 0.0, "fill")
     return Look(resample, ("zeros", tuple(fill[:1] if len(set(fill)) == 1 else fill)), op.pads)
+
+
+def _is_own(method: Any) -> bool:
+    return method.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _resample(flags: Flags) -> str:
+    return choice(flags.get("resample", "bilinear"), "resample", RESAMPLE)
+
+
+def _padding(flags: Flags) -> str:
+    return choice(flags.get("padding_mode", "zeros"), "padding_mode", BORDER_MODES)
 
 
 def transform(steps: Sequence[Step], targets: list[Target], call: Call) -> tuple[list[Target], list[Any]]:
@@ -87,9 +105,9 @@ def _move(
     turns: Sequence[Turn], targets: list[Target], warp: Homography, options: Mapping[str, Flags], sampling: Flags
 ) -> list[Target]:
     """Move all targets by the warp of a run, which samples as its ops do but for ``sampling``."""
-    modes = [turn.flags.get("resample", "bilinear") for turn in turns if not turn.op.whole_pixels]
+    modes = [_resample(turn.flags) for turn in turns if not turn.op.whole_pixels]
     seeing = next((turn for turn in turns if turn.op.looks_beyond), None)
-    border = "border" if seeing is None else BEYOND.get(seeing.flags.get("padding_mode", "zeros"), "zeros")
+    border = "border" if seeing is None else BEYOND.get(_padding(seeing.flags), "zeros")
     how = {"resample": (*modes, "bilinear")[0], "padding_mode": border, **sampling}
 
     def image(value: Tensor) -> Tensor:

@@ -125,7 +125,7 @@ class AugmentationSequential(Container):
             *args: the values of the other data keys. torchvision's types say by themselves what they are, and come
                 out with the rank they had; with them, values may stand in lists, tuples and dicts of any depth.
                 NumPy arrays become tensors: an image is (H, W, C), a batch of images a list of such of one shape, or
-                of (H, W), or one array (B, H, W, C); masks may be lists of (H, W) or (H, W, C).
+                of (H, W), or one array (B, H, W, C); masks may be lists of (H, W) or (H, W, C), or such batches.
             params: parameters to use instead of drawing them, such as ``container._params`` of an earlier call, or the
                 lists and dicts that ``saving.plain`` makes of them.
             data_keys: the keys of this call, which a dict has to have.

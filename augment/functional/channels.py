@@ -48,8 +48,10 @@ def blend_row(
             continue
         planes = image if len(factors) > 1 else image[c : c + 1]
         used = [(plane, f) for plane, f in zip(planes, factors, strict=True) if f]
-        first, factor = used[0] if used else (planes[0], 0.0)
-        torch.mul(first, factor, out=target)
+        if used:
+            torch.mul(*used[0], out=target)
+        else:
+            target.zero_()
         for plane, share in used[1:]:
             target.add_(plane, alpha=share)
         if added:

@@ -20,6 +20,11 @@ class Jitter(NamedTuple):
     order: list[int]
     shares: list[list[float]]
 
+    @property
+    def still(self) -> bool:
+        """Whether no step changes anything."""
+        return self.factors == NEUTRAL
+
 
 def _read_jitter(image: Tensor, params: Tensor, *_: object) -> list[Jitter]:
     found = []
@@ -28,18 +33,17 @@ def _read_jitter(image: Tensor, params: Tensor, *_: object) -> list[Jitter]:
         width = len(shares) // image.shape[1]
         lines = [shares[i : i + width] for i in range(0, len(shares), width or 1)]
         plain = [[float(k == (c if width > 2 else 0)) for k in range(width)] for c in range(len(lines))]
-        found.append(Jitter(factors, [] if factors == NEUTRAL else order, [] if lines == plain else lines))
+        found.append(Jitter(factors, order, [] if lines == plain else lines))
     return found
 
 
 def _jitter_row(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: bool, out: Out = None) -> Tensor:
     if params.requires_grad or out is None:
-        factors = params[:4].unbind() if params.requires_grad else read.factors
-        planes = (
-            torch.stack(tuple(colour.jitter(image.unbind(0), factors, read.order, kind=kind))) if read.order else image
-        )
+        factors, planes = params[:4].unbind() if params.requires_grad else read.factors, image
+        if params.requires_grad or not read.still:  # neutral factors may learn
+            planes = torch.stack(tuple(colour.jitter(image.unbind(0), factors, read.order, kind=kind)))
         return channels.blend(planes[None], params[8:].view(1, len(image), -1))[0] if len(params) > 8 else planes
-    if read.order:
+    if not read.still:
         mixed = read.shares and len(read.shares[0]) > 2
         target = torch.empty_like(out) if mixed else out
         colour.jitter(image.unbind(0), read.factors, read.order, target.unbind(0), kind)
@@ -50,7 +54,7 @@ def _jitter_row(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: bo
 
 
 def _is_neutral(image: Tensor, params: Tensor, read: list[Jitter], *_: object) -> list[bool]:
-    return [not row.order and not row.shares for row in read]
+    return [row.still and not row.shares for row in read]
 
 
 def _jitter_bytes(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: bool, out: Tensor) -> None:

@@ -231,6 +231,7 @@ class RandomZoomOut(Geometric):
         side: (B,). left, top: (B,), pixels of the output beside the image.
     """
 
+    pads = True
     columns = 3
     param_names = ("side", "left", "top")
 
