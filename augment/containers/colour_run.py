@@ -55,7 +55,7 @@ def _through_planes(image: Tensor, turns: Sequence[Turn], dtype: torch.dtype) ->
             while rest and {"linear", "mixture"} & rest[0].op.overrides:
                 after.append(rest.pop(0))
             image = torch.stack(planes, 1) if planes else image
-            wide = bool(rest) or dtype.is_floating_point
+            wide = len(rest) > 0 or dtype.is_floating_point
             image = turn.op.apply_wide(image, turn.params, turn.flags, _shares(after, image), wide)
             planes = list(image.unbind(1)) if rest else []
             continue
