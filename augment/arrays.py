@@ -39,15 +39,15 @@ def _key(name: Any, value: Any) -> str | None:
         return key
     least = {"class": 0, "image": 2, "mask": 2}.get(key, 1)
     arrays = [value] if _is_array(value) else value
-    return key if all(array.ndim >= least and _is_numeric(array) for array in arrays) else None
+    return key if all(array.ndim >= least and _is_numeric(key, array) for array in arrays) else None
 
 
-def _is_numeric(array: Any) -> bool:
-    assert np is not None
+def _is_numeric(key: str, array: Any) -> bool:
     try:
-        return torch.from_numpy(np.zeros_like(array[..., :0] if array.ndim else array)).numel() < 2
-    except (TypeError, ValueError):
+        _dtype(key, array)
+    except TypeError:
         return False
+    return True
 
 
 def _refuse_videos(videos: bool) -> None:
@@ -81,7 +81,7 @@ def _read(key: str | None, value: Any) -> Any:
 
 
 def _check_alike(key: str, arrays: Sequence[Any]) -> None:
-    first = arrays[0]
+    first, dtype = arrays[0], None
     for array in arrays:
         if array.ndim not in (2, 3):
             raise ValueError(f"{key}: expected arrays (H, W) or (H, W, C), got one of shape {array.shape}")
@@ -90,16 +90,16 @@ def _check_alike(key: str, arrays: Sequence[Any]) -> None:
             raise ValueError(
                 f"{key}: expected arrays of one shape, to be a batch; got {first.shape} and {array.shape}{sizes}"
             )
-        if _dtype(key, array) != _dtype(key, first):
-            raise ValueError(
-                f"{key}: expected arrays of one dtype, to be a batch; got {_dtype(key, first)} and {_dtype(key, array)}"
-            )
+        own = _dtype(key, array)
+        dtype = dtype or own
+        if own != dtype:
+            raise ValueError(f"{key}: expected arrays of one dtype, to be a batch; got {dtype} and {own}")
 
 
 def _dtype(key: str, array: Any) -> torch.dtype:
     """Give the dtype that a tensor of an array has, for which nothing is read of it."""
     assert np is not None
-    return _tensor(key, np.zeros_like(array[:0])).dtype
+    return _tensor(key, np.zeros_like(array[..., :0] if array.ndim else array)).dtype
 
 
 def _tensor(key: str, array: Any) -> Tensor:
