@@ -1,0 +1,23 @@
+/* The same kernels for processors with AVX2. */
+#include "image.h"
+
+#ifdef AUGMENT_AVX2
+#include <immintrin.h>
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+
+#define WIDE
+#include "kernels.h"
+const Kernels kernels_avx2 = KERNELS;
+
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif

@@ -1,0 +1,4 @@
+/* The kernels for any processor. */
+#include "kernels.h"
+
+const Kernels kernels_base = KERNELS;

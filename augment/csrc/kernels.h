@@ -1,0 +1,21 @@
+/* All kernels: what includes this decides for which instruction set they are compiled. */
+#include "image.h"
+
+static inline float least(float a, float b) { return a < b ? a : b; }
+static inline float most(float a, float b) { return a > b ? a : b; }
+
+#define ROUNDING 12582912.0f /* 1.5 * 2^23: a small number added to it loses its fraction, halves to even */
+
+/* Round to the nearest whole number, halves to even, and cut to a byte. */
+static inline byte to_byte(float value) {
+    union {
+        float number;
+        int32_t bits;
+    } sum = {.number = least(most(value, 0), 255) + ROUNDING};
+    return (byte)sum.bits;
+}
+
+#include "tone.h"
+#include "colour.h"
+
+#define KERNELS {look_up, adjust_colour}

@@ -1,0 +1,76 @@
+/* The module ``augment._kernels``: hands memory that Python names to the kernels for this processor. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "image.h"
+
+static const Kernels *kernels = &kernels_base;
+
+/* An image comes as (address, shape, strides). */
+#define PLACE "(K(nnn)(nnn))"
+#define PARTS(i) &(i).data, &(i).channels, &(i).height, &(i).width, &(i).plane, &(i).line, &(i).pixel
+
+static PyObject *look_up(PyObject *self, PyObject *args) {
+    Image image, out;
+    const char *tables;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "y#", PARTS(image), PARTS(out), &tables, &size)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    kernels->look_up(&image, &out, (const byte *)tables, size / 256);
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+static PyObject *adjust_colour(PyObject *self, PyObject *args) {
+    Image image, out;
+    Floats wide;
+    const char *steps, *shares;
+    Py_ssize_t steps_size, shares_size, share_width;
+    int is_wide;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "py#y#n", PARTS(image), PARTS(out), &is_wide, &steps, &steps_size, &shares,
+                          &shares_size, &share_width))
+        return NULL;
+    memcpy(&wide, &out, sizeof wide);
+    Py_BEGIN_ALLOW_THREADS;
+    kernels->adjust_colour(&image, &out, is_wide ? &wide : NULL, (const Step *)steps,
+                           steps_size / (Py_ssize_t)sizeof(Step), (const float *)shares, share_width);
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+static PyObject *sets(PyObject *self, PyObject *args) {
+#ifdef AUGMENT_AVX2
+    if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
+#endif
+    return Py_BuildValue("[s]", "base");
+}
+
+static PyObject *use(PyObject *self, PyObject *args) {
+    const char *name;
+    if (!PyArg_ParseTuple(args, "s", &name)) return NULL;
+    if (!strcmp(name, "base")) kernels = &kernels_base;
+#ifdef AUGMENT_AVX2
+    else if (!strcmp(name, "avx2") && __builtin_cpu_supports("avx2")) kernels = &kernels_avx2;
+#endif
+    else return PyErr_Format(PyExc_ValueError, "no kernels for %s on this processor", name);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"look_up", look_up, METH_VARARGS, NULL},
+    {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
+    {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
+    {"use", use, METH_VARARGS, "Use the kernels for one of them."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "augment._kernels", "Kernels for bytes on the CPU.", -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__kernels(void) {
+#ifdef AUGMENT_AVX2
+    if (__builtin_cpu_supports("avx2")) kernels = &kernels_avx2;
+#endif
+    return PyModule_Create(&definition);
+}

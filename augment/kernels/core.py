@@ -1,0 +1,39 @@
+"""Kernels in C for bytes on the CPU, each of which does an image at once.
+
+They are there where the package was built with a C compiler; what they are asked for and do not do, PyTorch's kernels
+do, so that ``False`` is an answer and no fault. Results are the same, to within a rounding of floats.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+try:
+    from .. import _kernels as _built
+except ImportError:
+    _built = None
+
+built: Any = _built
+
+Place = tuple[int, Sequence[int], Sequence[int]]
+
+
+def place(image: Tensor) -> Place:
+    """Say where an image (C, H, W) lies."""
+    return image.data_ptr(), image.shape, image.stride()
+
+
+def fits(*images: Tensor) -> bool:
+    """Say whether there are kernels for images."""
+    return built is not None and all(
+        image.device.type == "cpu" and image.dtype == torch.uint8 and image.ndim == 3 for image in images
+    )
+
+
+def dense_alike(one: Tensor, other: Tensor) -> bool:
+    """Say whether two images lie in memory without gaps, and in the same order."""
+    if one.is_contiguous():
+        return other.is_contiguous()
+    return one.stride() == other.stride() and one.permute(1, 2, 0).is_contiguous()
