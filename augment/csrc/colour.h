@@ -153,7 +153,9 @@ static float mean_after(const Image *image, const Step *steps, ptrdiff_t count) 
 static void blend(Planes p, ptrdiff_t channels, const float *shares, ptrdiff_t width, Planes out) {
     for (ptrdiff_t c = 0; c < channels; c++) {
         const float *share = shares + c * width;
-        if (width == 2)
+        if (c && width == 4 && !memcmp(share, share - width, 4 * sizeof(float)))
+            memcpy(out[c], out[c - 1], sizeof out[c]);
+        else if (width == 2)
             for (ptrdiff_t i = 0; i < BLOCK; i++) out[c][i] = p[c][i] * share[0] + share[1];
         else
             for (ptrdiff_t i = 0; i < BLOCK; i++)

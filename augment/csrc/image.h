@@ -29,6 +29,8 @@ typedef struct {
 /* The kernels, each once for every instruction set. */
 typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
+    void (*linear_levels)(const Image *image, const Image *out, const float *lines, ptrdiff_t count);
+    void (*look_up_floats)(const Image *image, const Floats *out, const float *tables);
     void (*adjust_colour)(const Image *image, const Image *out, const Floats *wide, const Step *steps, ptrdiff_t count,
                           const float *shares, ptrdiff_t share_width);
 } Kernels;

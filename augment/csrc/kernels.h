@@ -18,4 +18,4 @@ static inline byte to_byte(float value) {
 #include "tone.h"
 #include "colour.h"
 
-#define KERNELS {look_up, adjust_colour}
+#define KERNELS {look_up, linear_levels, look_up_floats, adjust_colour}

@@ -21,6 +21,28 @@ static PyObject *look_up(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *linear_levels(PyObject *self, PyObject *args) {
+    Image image, out;
+    const char *lines;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "y#", PARTS(image), PARTS(out), &lines, &size)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    kernels->linear_levels(&image, &out, (const float *)lines, size / (Py_ssize_t)(2 * sizeof(float)));
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+static PyObject *look_up_floats(PyObject *self, PyObject *args) {
+    Image image;
+    Floats out;
+    unsigned long long tables;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "K", PARTS(image), PARTS(out), &tables)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    kernels->look_up_floats(&image, &out, (const float *)(uintptr_t)tables);
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
 static PyObject *adjust_colour(PyObject *self, PyObject *args) {
     Image image, out;
     Floats wide;
@@ -58,6 +80,8 @@ static PyObject *use(PyObject *self, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"look_up", look_up, METH_VARARGS, NULL},
+    {"linear_levels", linear_levels, METH_VARARGS, NULL},
+    {"look_up_floats", look_up_floats, METH_VARARGS, NULL},
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},

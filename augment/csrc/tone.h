@@ -42,3 +42,25 @@ static void look_up(const Image *image, const Image *out, const byte *tables, pt
             for (ptrdiff_t i = 0; i < area; i++) to[i * out->pixel] = table[from[i * image->pixel]];
     }
 }
+
+/* Multiply the bytes of every channel and add to them: ``lines`` has a scale and a shift, in levels, for each. */
+static void linear_levels(const Image *image, const Image *out, const float *lines, ptrdiff_t count) {
+    byte tables[4 * 256];
+    for (ptrdiff_t c = 0; c < count; c++)
+        for (int i = 0; i < 256; i++) tables[256 * c + i] = to_byte((float)i * lines[2 * c] + lines[2 * c + 1]);
+    look_up(image, out, tables, count);
+}
+
+/* Give every byte its entry in the table of floats of its channel. */
+static void look_up_floats(const Image *image, const Floats *out, const float *tables) {
+    ptrdiff_t area = image->height * image->width;
+    for (ptrdiff_t c = 0; c < image->channels; c++) {
+        const byte *from = image->data + c * image->plane;
+        const float *table = tables + 256 * c;
+        float *to = out->data + c * out->plane;
+        if (image->pixel == 1 && out->pixel == 1)
+            for (ptrdiff_t i = 0; i < area; i++) to[i] = table[from[i]];
+        else
+            for (ptrdiff_t i = 0; i < area; i++) to[i * out->pixel] = table[from[i * image->pixel]];
+    }
+}

@@ -1,8 +1,4 @@
-"""Kernels in C for bytes on the CPU, each of which does an image at once.
-
-They are there where the package was built with a C compiler; what they are asked for and do not do, PyTorch's kernels
-do, so that ``False`` is an answer and no fault. Results are the same, to within a rounding of floats.
-"""
+"""Whether there are kernels, and what they are handed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +12,12 @@ except ImportError:
     _built = None
 
 built: Any = _built
+
+
+def ready() -> bool:
+    """Say whether the package was built with kernels."""
+    return built is not None
+
 
 Place = tuple[int, Sequence[int], Sequence[int]]
 

@@ -1,5 +1,9 @@
 """Tables of bytes."""
 
+import struct
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor
 
 from . import core
@@ -7,11 +11,39 @@ from . import core
 
 def look_up(
     image: Tensor,  # (C, H, W), uint8
-    tables: Tensor,  # (C or 1, 256), uint8
+    tables: bytes,  # 256 for all channels, or for each
     out: Tensor,  # (C, H, W), uint8, where to write
 ) -> bool:
     """Give every byte its entry in the table of its channel."""
     if not (core.fits(image, out) and core.dense_alike(image, out)):
         return False
-    core.built.look_up(core.place(image), core.place(out), tables.numpy().tobytes())
+    core.built.look_up(core.place(image), core.place(out), tables)
+    return True
+
+
+def linear_levels(
+    image: Tensor,  # (C, H, W), uint8, C up to 4 where channels differ
+    lines: Sequence[Sequence[float]],  # scale and shift, in levels, of each channel
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Multiply the bytes of every channel and add to them; where nothing is multiplied, what is added is whole."""
+    alike = all(line == lines[0] for line in lines)
+    if not (core.fits(image, out) and core.dense_alike(image, out) and (alike or len(lines) <= 4)):
+        return False
+    used = lines[:1] if alike else lines
+    numbers = [n for scale, shift in used for n in (scale, round(shift) if scale == 1 else shift)]
+    core.built.linear_levels(core.place(image), core.place(out), struct.pack(f"{len(numbers)}f", *numbers))
+    return True
+
+
+def look_up_floats(
+    image: Tensor,  # (C, H, W), uint8
+    tables: Tensor,  # (C, 256), float32, contiguous
+    out: Tensor,  # (C, H, W), float32, where to write
+) -> bool:
+    """Give every byte its entry in the table of its channel."""
+    floats = tables.dtype == out.dtype == torch.float32 and tables.is_contiguous()
+    if not (core.fits(image) and core.dense_alike(image, out) and floats):
+        return False
+    core.built.look_up_floats(core.place(image), core.place(out), tables.data_ptr())
     return True

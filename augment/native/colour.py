@@ -1,11 +1,12 @@
 """Colour ops whose steps are only known at run time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..functional import channels, colour, levels
 from ..opaque import by_rows, constant, load, rounded, rowwise, store
 from .rows import Out, Rows, keep_rows, widened
@@ -57,12 +58,26 @@ def _is_neutral(image: Tensor, params: Tensor, read: list[Jitter], *_: object) -
     return [row.still and not row.shares for row in read]
 
 
-def _jitter_bytes(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: bool, out: Tensor) -> None:
-    work = levels.jitter(image, read.factors, read.order, kind)
+def _steps(factors: list[float], order: Sequence[int], kind: str) -> list[tuple[int, float]]:
+    """Give what the factors of ``colour.NEUTRAL`` say as steps, without those that change nothing."""
+    steps = kernels.STEPS[kind]
+    return [(steps[step], factors[step]) for step in order if factors[step] != colour.NEUTRAL[step]]
+
+
+def _level_shares(image: Tensor, shares: list[list[float]], wide: bool) -> list[list[float]]:
+    """Give how the channels of levels are blended into what comes out: levels, or where it is ``wide``, [0, 1]."""
     unit = 1 / 255 if wide else 1.0  # what a level is in the output
-    shares = [[*(f * unit for f in factors), added if wide else added * 255] for *factors, added in read.shares]
+    scaled = [[*(f * unit for f in factors), added if wide else added * 255] for *factors, added in shares]
+    return scaled or [[unit, 0.0]] * len(image) if wide else scaled
+
+
+def _jitter_bytes(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: bool, out: Tensor) -> None:
+    shares = _level_shares(image, read.shares, wide)
+    if kernels.adjust_colour(image, _steps(read.factors, read.order, kind), shares, out):
+        return
+    work = levels.jitter(image, read.factors, read.order, kind)
     if wide:
-        channels.blend_row(work, shares or [[unit, 0.0]] * len(work), out)
+        channels.blend_row(work, shares, out)
     elif shares:
         blended = torch.empty_like(work)
         channels.blend_row(work, shares, blended)
@@ -126,10 +141,14 @@ def _is_undistorted(image: Tensor, params: Tensor, numbers: Rows, wide: bool) ->
 
 def _distort_bytes(image: Tensor, params: Tensor, numbers: list[float], wide: bool, out: Tensor) -> None:
     order = colour.CONTRAST_BEFORE if numbers[4] else colour.CONTRAST_AFTER
+    source, unit = [round(c) for c in numbers[5:]], 1 / 255 if wide else 1.0
+    shares = [[unit * (c == k) for k in range(len(source))] + [0.0] for c in source]
+    if kernels.adjust_colour(image, _steps(numbers[:4], order, "jitter"), shares, out):
+        return
     distorted = levels.jitter(image, numbers[:4], order, "jitter")
     distorted = distorted.div_(255) if wide else distorted.round_().short()
-    for plane, c in zip(out, numbers[5:], strict=True):
-        plane.copy_(distorted[round(c)])
+    for plane, c in zip(out, source, strict=True):
+        plane.copy_(distorted[c])
 
 
 _distort = rowwise(
@@ -180,22 +199,37 @@ def _levelwise(
     return rowwise(name, config, row, unchanged, raw=True)
 
 
+def _write_gray(image: Tensor, _: float, weights: list[float], out: Tensor) -> None:
+    if not kernels.adjust_colour(image, [], [[*weights, 0.0]] * len(image), out):
+        levels.gray(image, weights, out)
+
+
+def _write_saturation(image: Tensor, factor: float, out: Tensor) -> None:
+    if not kernels.adjust_colour(image, [(kernels.SCALE_SATURATION, factor)], [], out):
+        levels.scale_saturation(image, factor, out)
+
+
+def _write_hue(image: Tensor, turns: float, out: Tensor) -> None:
+    if not kernels.adjust_colour(image, [(kernels.ROTATE_HUE, turns)], [], out):
+        levels.rotate_hue(image, turns, out)
+
+
 _gray = _levelwise(
     "gray_levels",
     "float[] weights",
-    lambda image, _, weights, out: levels.gray(image, weights, out),
+    _write_gray,
     lambda image, gate, numbers, weights: [not g for g in numbers],
 )
 _saturation = _levelwise(
     "saturation_levels",
     "",
-    levels.scale_saturation,
+    _write_saturation,
     lambda image, factor, numbers: [f == 1 or image.shape[1] == 1 for f in numbers],
 )
 _hue = _levelwise(
     "hue_levels",
     "",
-    levels.rotate_hue,
+    _write_hue,
     lambda image, turns, numbers: [turn == 0 or image.shape[1] == 1 for turn in numbers],
 )
 

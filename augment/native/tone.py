@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..functional import clahe, tone
 from ..opaque import by_rows, define, load, rowwise, store
 from .rows import Out, Rows, keep_rows
@@ -17,14 +18,18 @@ class Tables(NamedTuple):
         shift: what they add to every byte, cut to 0..255; None for anything else.
         inverts_from: the first byte that they invert, where they do that and nothing else; None for anything else.
         alike: whether all channels have the same.
+        entries: the tables themselves, where there are kernels for them.
     """
 
     shift: int | None
     inverts_from: int | None
     alike: bool
+    entries: bytes = b""
 
 
 def _read_tables(image: Tensor, tables: Tensor) -> list[Tables]:
+    if kernels.ready():
+        return _read_entries_of_bytes(tables.to(torch.uint8))
     shift = tables[:, :1, 128:129] - 128
     ramp = torch.arange(tone.LEVELS, device=image.device)
     shifts = (tables == (ramp + shift).clamp(0, tone.LEVELS - 1)).flatten(1).all(1)
@@ -35,8 +40,18 @@ def _read_tables(image: Tensor, tables: Tensor) -> list[Tables]:
     return [Tables(int(by) if a else None, start if b else None, c) for a, by, b, start, c in found]
 
 
+def _read_entries_of_bytes(tables: Tensor) -> list[Tables]:
+    same = (tables == torch.arange(tone.LEVELS, dtype=torch.uint8)).flatten(1).all(1).tolist()
+    alike = [True] * len(tables) if tables.shape[1] == 1 else (tables == tables[:, :1]).flatten(1).all(1).tolist()
+    chosen = [table[:1] if a else table for table, a in zip(tables, alike, strict=True)]
+    found = zip(same, alike, chosen, strict=True)
+    return [Tables(0 if s else None, None, a, b"" if s else table.numpy().tobytes()) for s, a, table in found]
+
+
 def _look_up_row(image: Tensor, tables: Tensor, read: Tables, out: Out = None) -> Tensor:
     output = torch.empty_like(image) if out is None else out
+    if read.entries and kernels.look_up(image, read.entries, output):
+        return output
     if read.inverts_from is not None:
         tone.invert_from(image, read.inverts_from, output)
     elif read.shift is not None:
@@ -71,6 +86,8 @@ FAR = 2.0**14  # levels beyond all of an image
 
 def _linear_row(image: Tensor, lines: Tensor, numbers: Rows, out: Out = None) -> Tensor:
     output = torch.empty_like(image) if out is None else out
+    if kernels.linear_levels(image, numbers, output):
+        return output
     alike = numbers.count(numbers[0]) == len(numbers)
     parts = [(image, numbers[0], output)] if alike else zip(image, numbers, output, strict=True)
     for part, (scale, shift), target in parts:
@@ -123,6 +140,8 @@ def _read_entries(image: Tensor, tables: Tensor) -> list[Entries]:
 def _look_up_floats_row(image: Tensor, tables: Tensor, read: Entries, out: Out = None) -> Tensor:
     if out is None:
         return tables.gather(1, image.flatten(1).long()).view(image.shape)
+    if kernels.look_up_floats(image, tables.detach(), out):
+        return out
     for plane, table, line, target in zip(image, tables, read.lines, out, strict=True):
         if line is None:
             torch.index_select(table, 0, read.places.view(plane.shape).copy_(plane).flatten(), out=target.view(-1))
