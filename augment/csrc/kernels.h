@@ -17,5 +17,6 @@ static inline byte to_byte(float value) {
 
 #include "tone.h"
 #include "colour.h"
+#include "resize.h"
 
-#define KERNELS {look_up, adjust_colour}
+#define KERNELS {look_up, adjust_colour, resample_axes}

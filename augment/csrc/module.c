@@ -38,6 +38,25 @@ static PyObject *adjust_colour(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* An axis comes as (factor, offset, start, size). */
+#define AXIS "(ddnn)"
+#define AXIS_PARTS(a) &(a).factor, &(a).offset, &(a).start, &(a).size
+
+static PyObject *resample_axes(PyObject *self, PyObject *args) {
+    Image image, out;
+    Axis axes[2];
+    const char *fill;
+    Py_ssize_t fill_size;
+    int padding, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE AXIS AXIS "iy#", PARTS(image), PARTS(out), AXIS_PARTS(axes[0]),
+                          AXIS_PARTS(axes[1]), &padding, &fill, &fill_size))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->resample_axes(&image, &out, axes, padding, (const byte *)fill);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -59,6 +78,7 @@ static PyObject *use(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"look_up", look_up, METH_VARARGS, NULL},
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
+    {"resample_axes", resample_axes, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

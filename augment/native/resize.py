@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..opaque import LIBRARY, by_rows, define, load, store
+from ..kernels import geometry
+from ..opaque import LIBRARY, by_rows, define, empty_bytes_like, load, store
 
 
 def _resize(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
@@ -22,9 +23,15 @@ _op = define(
 )
 
 
+def _levels_like(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
+    return empty_bytes_like(image, (*image.shape[:2], h, w))
+
+
 def _resize_levels(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
-    output = image.new_empty((*image.shape[:2], h, w))
+    output = _levels_like(image, h, w, corners)
     for row, out in zip(image, output, strict=True):
+        if geometry.resize(row, slice(0, row.shape[1]), slice(0, row.shape[2]), [], corners, out):
+            continue
         out.copy_(_resize(row.float()[None], h, w, corners)[0].round_().short())  # a blend needs no cut
     return output
 
@@ -33,7 +40,7 @@ resize_levels = define(  # of bytes, rounded once
     "resize_levels",
     "(Tensor image, SymInt h, SymInt w, bool corners) -> Tensor",
     _resize_levels,
-    lambda image, h, w, corners: image.new_empty((*image.shape[:2], h, w)),
+    _levels_like,
 )
 
 
