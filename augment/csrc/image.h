@@ -38,7 +38,9 @@ typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
     void (*adjust_colour)(const Image *image, const Image *out, const Floats *wide, const Step *steps, ptrdiff_t count,
                           const float *shares, ptrdiff_t share_width);
-    int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const byte *fill);
+    int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
+    int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
+                int padding, const float *fill);
 } Kernels;
 
 extern const Kernels kernels_base;

@@ -18,5 +18,6 @@ static inline byte to_byte(float value) {
 #include "tone.h"
 #include "colour.h"
 #include "resize.h"
+#include "warp.h"
 
-#define KERNELS {look_up, adjust_colour, resample_axes}
+#define KERNELS {look_up, adjust_colour, resample_axes, warp}

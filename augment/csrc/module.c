@@ -52,7 +52,24 @@ static PyObject *resample_axes(PyObject *self, PyObject *args) {
                           AXIS_PARTS(axes[1]), &padding, &fill, &fill_size))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
-    done = kernels->resample_axes(&image, &out, axes, padding, (const byte *)fill);
+    done = kernels->resample_axes(&image, &out, axes, padding, (const float *)fill);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *warp(PyObject *self, PyObject *args) {
+    Image image, out;
+    Floats field;
+    double m[9];
+    const char *fill;
+    Py_ssize_t fill_size;
+    int projective, has_field, padding, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "((ddd)(ddd)(ddd))p" PLACE "piy#", PARTS(image), PARTS(out), m, m + 1, m + 2,
+                          m + 3, m + 4, m + 5, m + 6, m + 7, m + 8, &projective, PARTS(field), &has_field, &padding,
+                          &fill, &fill_size))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->warp(&image, &out, m, projective, has_field ? &field : NULL, padding, (const float *)fill);
     Py_END_ALLOW_THREADS;
     return PyBool_FromLong(done);
 }
@@ -79,6 +96,7 @@ static PyMethodDef methods[] = {
     {"look_up", look_up, METH_VARARGS, NULL},
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
     {"resample_axes", resample_axes, METH_VARARGS, NULL},
+    {"warp", warp, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

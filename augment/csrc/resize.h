@@ -35,7 +35,7 @@ static Tap tap_at(double place, ptrdiff_t size, int padding) {
 
 #define UNIT 32768 /* a weight of one; weights are negative, for what 16 bits hold ends at -32768 and at 32767 */
 #define WINDOW 16  /* bytes that one shuffle chooses from */
-#define MOST_WINDOWS 4
+#define MOST_WINDOWS 12
 
 /* How ``count`` numbers of a line come of pairs of its bytes. */
 typedef struct {
@@ -45,6 +45,7 @@ typedef struct {
     int32_t *base;           /* of eight numbers: where their bytes begin, */
     byte *choices;           /* and which bytes of the windows from there on are theirs */
     int windows;             /* how many there are; none where they would be too many */
+    ptrdiff_t reach;         /* where the last bytes that are read end */
 } Blend;
 
 /* Memory for one image. */
@@ -53,6 +54,9 @@ typedef struct {
     float *lines[2]; /* of the input, blended along x */
     ptrdiff_t held[2];
     byte *bytes, *result;
+    float *levels; /* the fill of each number of a line, */
+    float *rests;  /* and what is added for what bytes lack of it, where they lack something */
+    int has_rests;
 } Desk;
 
 static ptrdiff_t padded(ptrdiff_t n) { return (n + 31) / 32 * 32; }
@@ -66,7 +70,7 @@ static void *take(byte **rest, ptrdiff_t size) {
 /* Lay out a desk for lines of ``count`` numbers from ``size`` bytes; gives what is to be freed. */
 static void *set_desk(Desk *desk, ptrdiff_t count, ptrdiff_t size) {
     ptrdiff_t n = padded(count), choices = MOST_WINDOWS * 4 * n, bytes = padded(size + (MOST_WINDOWS + 1) * WINDOW);
-    byte *memory = malloc((size_t)(4 * 4 * n + 4 * n + 4 * n + choices + bytes + 2 * n + 32)), *rest = memory;
+    byte *memory = malloc((size_t)(4 * 4 * n + 4 * n + 4 * n + choices + bytes + 2 * n + 8 * n + 32)), *rest = memory;
     if (!memory) return NULL;
     desk->lines[0] = take(&rest, 4 * n);
     desk->lines[1] = take(&rest, 4 * n);
@@ -77,6 +81,8 @@ static void *set_desk(Desk *desk, ptrdiff_t count, ptrdiff_t size) {
     desk->blend.choices = take(&rest, choices);
     desk->bytes = take(&rest, bytes);
     desk->result = take(&rest, n);
+    desk->levels = take(&rest, 4 * n);
+    desk->rests = take(&rest, 4 * n);
     desk->blend.count = count;
     memset(desk->bytes, 0, (size_t)bytes);
     return memory;
@@ -84,8 +90,8 @@ static void *set_desk(Desk *desk, ptrdiff_t count, ptrdiff_t size) {
 
 static void set_pair(Blend *blend, ptrdiff_t i, Tap tap, ptrdiff_t lanes, ptrdiff_t lane) {
     int second = (int)(tap.share * UNIT + 0.5f);
-    blend->before[i] = (int32_t)((tap.before + 1) * lanes + lane); /* behind the fill */
-    blend->after[i] = (int32_t)((tap.after + 1) * lanes + lane);
+    blend->before[i] = (int32_t)(tap.before * lanes + lane);
+    blend->after[i] = (int32_t)(tap.after * lanes + lane);
     blend->weights[2 * i] = (int16_t)(second - UNIT);
     blend->weights[2 * i + 1] = (int16_t)-second;
 }
@@ -93,7 +99,7 @@ static void set_pair(Blend *blend, ptrdiff_t i, Tap tap, ptrdiff_t lanes, ptrdif
 #ifdef WIDE
 /* Find the windows of bytes that each eight numbers come from, and what to choose of them. */
 static void set_choices(Blend *blend) {
-    ptrdiff_t reach = 0, blocks = padded(blend->count) / 8;
+    ptrdiff_t reach = 0, end = 0, blocks = padded(blend->count) / 8;
     for (ptrdiff_t b = 0; b < blocks; b++) {
         int32_t first = blend->before[8 * b], last = first;
         for (ptrdiff_t i = 8 * b; i < 8 * b + 8; i++) {
@@ -101,17 +107,19 @@ static void set_choices(Blend *blend) {
             last = blend->after[i] > last ? blend->after[i] : last;
         }
         blend->base[b] = first;
+        end = first > end ? first : end;
         reach = last - first + 1 > reach ? last - first + 1 : reach;
     }
     blend->windows = reach > MOST_WINDOWS * WINDOW ? 0 : (int)((reach + WINDOW - 1) / WINDOW);
     if (!blend->windows) return;
+    blend->reach = end + blend->windows * WINDOW;
     memset(blend->choices, 0x80, (size_t)(blocks * blend->windows * 32)); /* nothing */
     for (ptrdiff_t i = 0; i < 8 * blocks; i++) {
-        ptrdiff_t places[2] = {blend->before[i] - blend->base[i / 8], blend->after[i] - blend->base[i / 8]};
-        for (int k = 0; k < 2; k++) {
-            byte *choice = blend->choices + (i / 8 * blend->windows + places[k] / WINDOW) * 32;
-            choice[i % 8 * 4 + 2 * k] = (byte)(places[k] % WINDOW);
-        }
+        byte *choice = blend->choices + i / 8 * blend->windows * 32 + i % 8 * 4;
+        uint32_t before = (uint32_t)(blend->before[i] - blend->base[i / 8]);
+        uint32_t after = (uint32_t)(blend->after[i] - blend->base[i / 8]);
+        choice[before / WINDOW * 32] = (byte)(before % WINDOW);
+        choice[after / WINDOW * 32 + 2] = (byte)(after % WINDOW);
     }
 }
 #endif
@@ -128,11 +136,24 @@ static void set_blend(Blend *blend, Axis axis, ptrdiff_t n, int padding, ptrdiff
         blend->before[i] = blend->after[i] = blend->before[blend->count - 1];
         blend->weights[2 * i] = blend->weights[2 * i + 1] = 0;
     }
+    blend->reach = axis.size * lanes;
+    blend->windows = 0;
 #ifdef WIDE
     set_choices(blend);
-#else
-    blend->windows = 0;
 #endif
+}
+
+/* Prepare the fill beside lines of ``size`` bytes; numbers of a lane lie side by side, or they take turns. */
+static void set_fill(Desk *desk, const float *fill, ptrdiff_t lanes, ptrdiff_t size, int apart) {
+    const Blend *blend = &desk->blend;
+    desk->has_rests = 0;
+    for (ptrdiff_t i = 0; i < blend->count; i++) {
+        float level = fill[apart ? i / (blend->count / lanes) : i % lanes], rest = level - to_byte(level);
+        int first = blend->before[i] < 0 || blend->before[i] >= size, second = blend->after[i] < 0 || blend->after[i] >= size;
+        desk->levels[i] = level;
+        desk->rests[i] = rest * (float)(first * blend->weights[2 * i] + second * blend->weights[2 * i + 1]);
+        desk->has_rests |= desk->rests[i] != 0;
+    }
 }
 
 #ifdef WIDE
@@ -196,30 +217,40 @@ static void blend_lines(const float *one, const float *two, float share, byte *t
     for (; i < n; i++) to[i] = to_byte(one[i] * first + two[i] * second);
 }
 
-/* Copy the bytes of a line behind the fill on its left; ``lanes`` channels of a pixel lie side by side, or one. */
-static void copy_line(const byte *from, ptrdiff_t step, ptrdiff_t n, ptrdiff_t lanes, const byte *fill, byte *to) {
-    memcpy(to, fill, (size_t)lanes);
+/* Copy the bytes of a line between its fill, if any; ``lanes`` channels of a pixel lie side by side, or one. */
+static void copy_line(const byte *from, ptrdiff_t step, ptrdiff_t n, ptrdiff_t lanes, const float *fill, byte *to) {
     if (step == lanes)
-        memcpy(to + lanes, from, (size_t)(n * lanes));
+        memcpy(to, from, (size_t)(n * lanes));
     else
-        for (ptrdiff_t i = 0; i < n; i++) to[1 + i] = from[i * step];
-    memcpy(to + lanes + n * lanes, fill, (size_t)lanes);
+        for (ptrdiff_t i = 0; i < n; i++) to[i] = from[i * step];
+    for (ptrdiff_t k = 0; fill && k < lanes; k++) to[k - lanes] = to[n * lanes + k] = to_byte(fill[k]);
+}
+
+/* Give the bytes of line y of the window; they are copied where a fill is beside them, or a read would go too far. */
+static const byte *bytes_at(Desk *desk, const Image *image, const Axis *axes, ptrdiff_t lanes, ptrdiff_t y,
+                            const float *fill) {
+    const byte *from = image->data + (axes[0].start + y) * image->line + axes[1].start * image->pixel;
+    const byte *end = image->data + (image->height - 1) * image->line + (image->width - 1) * image->pixel + lanes;
+    if (!fill && image->pixel == lanes && desk->blend.reach <= end - from) return from;
+    copy_line(from, image->pixel, axes[1].size, lanes, fill, desk->bytes + lanes);
+    return desk->bytes + lanes;
 }
 
 /* Give line y of the window blended along x, which may be there already; its neighbour ``other`` stays. */
 static const float *line_at(Desk *desk, const Image *image, const Axis *axes, ptrdiff_t lanes, ptrdiff_t y,
-                            ptrdiff_t other, const byte *fill) {
+                            ptrdiff_t other, const float *fill) {
     for (int k = 0; k < 2; k++)
         if (desk->held[k] == y) return desk->lines[k];
     int k = desk->held[0] == other;
+    float *line = desk->lines[k];
     desk->held[k] = y;
-    if (y >= 0 && y < axes[0].size) {
-        const byte *from = image->data + (axes[0].start + y) * image->line + axes[1].start * image->pixel;
-        copy_line(from, image->pixel, axes[1].size, lanes, fill, desk->bytes);
-    } else
-        for (ptrdiff_t i = 0; i < (axes[1].size + 2) * lanes; i++) desk->bytes[i] = fill[i % lanes];
-    blend_along(desk->bytes, &desk->blend, desk->lines[k]);
-    return desk->lines[k];
+    if (y < 0 || y >= axes[0].size) {
+        for (ptrdiff_t i = 0; i < desk->blend.count; i++) line[i] = desk->levels[i] * -UNIT;
+        return line;
+    }
+    blend_along(bytes_at(desk, image, axes, lanes, y, fill), &desk->blend, line);
+    for (ptrdiff_t i = 0; desk->has_rests && i < desk->blend.count; i++) line[i] += desk->rests[i];
+    return line;
 }
 
 /* Write a line of the output: ``parts`` stretches of n bytes, a plane apart. */
@@ -235,11 +266,11 @@ static void put_line(Desk *desk, const float *one, const float *two, float share
 }
 
 /* Resample a window of an image along both axes, first y, then x; says whether there was memory to do so. */
-static int resample_axes(const Image *image, const Image *out, const Axis *axes, int padding, const byte *fill) {
+static int resample_axes(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill) {
     ptrdiff_t channels = image->channels, w = out->width;
     int inside = image->plane == 1 && image->pixel == channels, within = out->plane == 1 && out->pixel == channels;
     ptrdiff_t lanes = inside ? channels : 1, parts = inside && !within ? channels : 1;
-    Desk desk;
+    Desk desk = {.has_rests = 0};
     void *memory = set_desk(&desk, parts > 1 ? (w + 7) / 8 * 8 * parts : w * lanes, (axes[1].size + 2) * lanes);
     if (!memory) return 0;
     set_blend(&desk.blend, axes[1], w, padding, lanes, parts > 1);
@@ -247,10 +278,12 @@ static int resample_axes(const Image *image, const Image *out, const Axis *axes,
         Image plane = *image;
         plane.data += c * image->plane;
         desk.held[0] = desk.held[1] = -2;
+        const float *level = padding == PAD_FILL ? fill + c : NULL;
+        if (level) set_fill(&desk, level, lanes, axes[1].size * lanes, parts > 1);
         for (ptrdiff_t y = 0; y < out->height; y++) {
             Tap tap = tap_at(axes[0].factor * (double)y + axes[0].offset, axes[0].size, padding);
-            const float *one = line_at(&desk, &plane, axes, lanes, tap.before, tap.after, fill + c);
-            const float *two = line_at(&desk, &plane, axes, lanes, tap.after, tap.before, fill + c);
+            const float *one = line_at(&desk, &plane, axes, lanes, tap.before, tap.after, level);
+            const float *two = line_at(&desk, &plane, axes, lanes, tap.after, tap.before, level);
             put_line(&desk, one, two, tap.share, out, out->data + c * out->plane + y * out->line, parts,
                      w * lanes / parts);
         }

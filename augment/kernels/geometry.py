@@ -1,11 +1,15 @@
 """Geometry of bytes."""
 
+import struct
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from . import core
 
+IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+MOST_PIXELS = 2**28  # whose places 32 bits count
 EDGE = 1  # as ``functional.resample.PADDINGS`` numbers it
 Axis = tuple[float, float, int, int]  # factor, offset, start, size: see csrc/image.h
 
@@ -49,9 +53,54 @@ def _stretched(window: slice, n: int, corners: bool, turned: bool) -> Axis:
     return factor, offset, window.start, size
 
 
+def warp(
+    image: Tensor,  # (C, H, W), uint8
+    matrix: Sequence[Sequence[float]],  # output pixel -> input pixel; its last row is (0, 0, 1) unless projective
+    projective: bool,
+    padding: int,  # a number of ``functional.resample.PADDINGS``
+    fill: Sequence[float],  # one value or one a channel
+    out: Tensor,  # (C, h, w), uint8, where to write
+) -> bool:
+    """Warp an image linearly by a homography."""
+    return _warp(image, matrix, projective, None, padding, fill, out)
+
+
+def displace(
+    image: Tensor,  # (C, H, W), uint8
+    field: Tensor,  # (2, h, w), x and y in pixels: output pixel p takes the input at p + field[p]
+    padding: int,
+    fill: Sequence[float],
+    out: Tensor,  # (C, h, w), uint8, where to write
+) -> bool:
+    """Warp an image linearly by a displacement of every output pixel."""
+    if field.dtype != torch.float32 or field.device.type != "cpu":
+        return False
+    return _warp(image, IDENTITY, False, field, padding, fill, out)
+
+
+def _warp(
+    image: Tensor,
+    matrix: Sequence[Sequence[float]],
+    projective: bool,
+    field: Tensor | None,
+    padding: int,
+    fill: Sequence[float],
+    out: Tensor,
+) -> bool:
+    if not core.fits(image, out) or not (image.numel() and out.numel()):
+        return False
+    level, (height, width) = _levels(fill, len(image)), image.shape[1:]
+    if level is None or (height + 3) * (width + 3) > MOST_PIXELS:
+        return False
+    place = core.place(out if field is None else field)
+    return core.built.warp(
+        core.place(image), core.place(out), matrix, projective, place, field is not None, padding, level
+    )
+
+
 def _levels(fill: Sequence[float], channels: int) -> bytes | None:
-    """Give a fill as the nearest byte for each channel, as whole pixels get it."""
-    levels = [round(value) for value in fill] or [0]
-    if not all(0 <= level <= 255 for level in levels):
+    """Give a fill as a float for each channel, where it is between levels of bytes."""
+    if not all(0 <= level <= 255 for level in fill):
         return None
-    return bytes(levels * channels if len(levels) == 1 else levels)
+    levels = list(fill) or [0.0]
+    return struct.pack(f"{channels}f", *(levels * channels if len(levels) == 1 else levels))

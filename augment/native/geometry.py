@@ -98,7 +98,11 @@ def _warp_row(
         return _permuted(image, [*line.matrix[0], *line.matrix[1]], h, w, resample.BORDERS[padding], fill, out)
     if line.window is not None and out is not None:
         return axes.resize_window(image, line.window, out)
-    if out is not None and mode == resample.MODES["bilinear"] and _warp_bytes(image, line, padding, fill, out):
+    if (
+        out is not None
+        and mode == resample.MODES["bilinear"]
+        and _warp_bytes(image, line, padding, fill, projective, out)
+    ):
         return out
     out = out if out is None or out.dtype == torch.promote_types(image.dtype, torch.float32) else None
     converted = not image.dtype.is_floating_point
@@ -116,13 +120,13 @@ def _warp_row(
     return resample.homography(read[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
 
 
-def _warp_bytes(image: Tensor, line: Line, padding: int, fill: list[float], out: Tensor) -> bool:
+def _warp_bytes(image: Tensor, line: Line, padding: int, fill: list[float], projective: bool, out: Tensor) -> bool:
     """Warp a row linearly where there is a kernel for it."""
     if not core.fits(image, out) or any(line.levels):
         return False
     m, (height, width) = line.matrix, image.shape[1:]
     if not _is_aligned(m):
-        return False
+        return kernels.warp(image, m[:3], projective, padding, fill, out)
     return kernels.resample_axes(image, (m[1][1], m[1][2], 0, height), (m[0][0], m[0][2], 0, width), padding, fill, out)
 
 
@@ -179,7 +183,6 @@ _warp = rowwise(
     _given_size,
     raw=True,
     read=_read_lines,
-    keeps_format=True,
 )
 _warp_nearest = rowwise(
     "warp_homography_nearest",

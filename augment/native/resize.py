@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..kernels import geometry
-from ..opaque import LIBRARY, by_rows, define, empty_bytes_like, load, store
+from ..opaque import LIBRARY, by_rows, define, load, store
 
 
 def _resize(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
@@ -23,12 +23,8 @@ _op = define(
 )
 
 
-def _levels_like(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
-    return empty_bytes_like(image, (*image.shape[:2], h, w))
-
-
 def _resize_levels(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
-    output = _levels_like(image, h, w, corners)
+    output = image.new_empty((*image.shape[:2], h, w))
     for row, out in zip(image, output, strict=True):
         if geometry.resize(row, slice(0, row.shape[1]), slice(0, row.shape[2]), [], corners, out):
             continue
@@ -40,7 +36,7 @@ resize_levels = define(  # of bytes, rounded once
     "resize_levels",
     "(Tensor image, SymInt h, SymInt w, bool corners) -> Tensor",
     _resize_levels,
-    _levels_like,
+    lambda image, h, w, corners: image.new_empty((*image.shape[:2], h, w)),
 )
 
 
