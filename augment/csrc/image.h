@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef uint8_t byte;
@@ -26,6 +27,12 @@ typedef struct {
     float kind, factor;
 } Step;
 
+/* Position t of the output takes ``factor * t + offset`` of a window of an axis, counted from its ``start``. */
+typedef struct {
+    double factor, offset;
+    ptrdiff_t start, size;
+} Axis;
+
 /* The kernels, each once for every instruction set. */
 typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
@@ -33,6 +40,9 @@ typedef struct {
     void (*look_up_floats)(const Image *image, const Floats *out, const float *tables);
     void (*adjust_colour)(const Image *image, const Image *out, const Floats *wide, const Step *steps, ptrdiff_t count,
                           const float *shares, ptrdiff_t share_width);
+    int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
+    int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
+                int padding, const float *fill);
 } Kernels;
 
 extern const Kernels kernels_base;

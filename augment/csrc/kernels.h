@@ -17,5 +17,12 @@ static inline byte to_byte(float value) {
 
 #include "tone.h"
 #include "colour.h"
+#include "resize.h"
+#include "warp.h"
 
-#define KERNELS {look_up, linear_levels, look_up_floats, adjust_colour}
+#define KERNELS                                                                                             \
+    {                                                                                                       \
+        .look_up = look_up, .linear_levels = linear_levels, .look_up_floats = look_up_floats,               \
+        .adjust_colour = adjust_colour,                                                                     \
+        .resample_axes = resample_axes, .warp = warp,                                                       \
+    }

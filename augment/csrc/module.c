@@ -60,6 +60,42 @@ static PyObject *adjust_colour(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* An axis comes as (factor, offset, start, size). */
+#define AXIS "(ddnn)"
+#define AXIS_PARTS(a) &(a).factor, &(a).offset, &(a).start, &(a).size
+
+static PyObject *resample_axes(PyObject *self, PyObject *args) {
+    Image image, out;
+    Axis axes[2];
+    const char *fill;
+    Py_ssize_t fill_size;
+    int padding, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE AXIS AXIS "iy#", PARTS(image), PARTS(out), AXIS_PARTS(axes[0]),
+                          AXIS_PARTS(axes[1]), &padding, &fill, &fill_size))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->resample_axes(&image, &out, axes, padding, (const float *)fill);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *warp(PyObject *self, PyObject *args) {
+    Image image, out;
+    Floats field;
+    double m[9];
+    const char *fill;
+    Py_ssize_t fill_size;
+    int projective, has_field, padding, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "((ddd)(ddd)(ddd))p" PLACE "piy#", PARTS(image), PARTS(out), m, m + 1, m + 2,
+                          m + 3, m + 4, m + 5, m + 6, m + 7, m + 8, &projective, PARTS(field), &has_field, &padding,
+                          &fill, &fill_size))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->warp(&image, &out, m, projective, has_field ? &field : NULL, padding, (const float *)fill);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -83,6 +119,8 @@ static PyMethodDef methods[] = {
     {"linear_levels", linear_levels, METH_VARARGS, NULL},
     {"look_up_floats", look_up_floats, METH_VARARGS, NULL},
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
+    {"resample_axes", resample_axes, METH_VARARGS, NULL},
+    {"warp", warp, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

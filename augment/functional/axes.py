@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..kernels import geometry
 from .resample import BORDERS, PADDINGS, fold_index, per_channel
 
 
@@ -174,7 +175,9 @@ def resize_window(
     window: Window,
     out: Tensor,  # (C, h, w), uint8, where to write
 ) -> Tensor:
-    """Resize a window of bytes linearly, one axis after the other, each rounded."""
+    """Resize a window of bytes linearly; without a kernel for it one axis after the other, each rounded."""
+    if geometry.resize(image, window.rows, window.columns, window.flips, window.corners, out):
+        return out
     part = image[None, :, window.rows, window.columns]
     target = torch.empty_like(out) if window.flips else out
     size, corners = list(out.shape[1:]), window.corners

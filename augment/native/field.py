@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from ..functional import fields, resample
-from ..opaque import LIBRARY, by_rows, define, load, rowwise
+from ..kernels import geometry
+from ..opaque import LIBRARY, by_rows, define, load, rounded, rowwise
 from .rows import Out, keep_rows, read_nothing
 
 
@@ -16,13 +17,26 @@ def _displace_row(
     return resample.displacement(image.clone()[None], field[None], mode, padding, fill)[0]
 
 
+def _displace_bytes(
+    image: Tensor, field: Tensor, _: None, mode: int, padding: int, fill: list[float], out: Tensor
+) -> None:
+    if mode != resample.MODES["bilinear"] or not geometry.displace(image, field, padding, fill, out):
+        out.copy_(rounded(_displace_row(load(image), field, None, mode, padding, fill)))
+
+
 def _is_still(image: Tensor, field: Tensor, *_: Any) -> list[bool]:
     return [field.shape[-2:] == image.shape[-2:] and not any(f.aminmax()) for f in field]
 
 
 _FIELD = "int mode, int padding, float[] fill"
 _displace = rowwise(
-    "displace", _FIELD, _displace_row, _is_still, lambda image, field, *_: field.shape[-2:], read=read_nothing
+    "displace",
+    _FIELD,
+    _displace_row,
+    _is_still,
+    lambda image, field, *_: field.shape[-2:],
+    read=read_nothing,
+    on_bytes=_displace_bytes,
 )
 _displace_nearest = rowwise(
     "displace_nearest",

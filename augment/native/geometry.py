@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from ..functional import axes, geometry, resample
+from ..kernels import core
+from ..kernels import geometry as kernels
 from ..opaque import LIBRARY, by_rows, define, empty_bytes_like, load, rowwise
 from .rows import Out, Rows, keep_rows
 
@@ -71,7 +73,7 @@ def _read_lines(
             line._replace(window=way if fits else None) for line, fits, way in zip(lines, fitting, ways, strict=True)
         ]
         aligned = [fits and line.window is None for fits, line in zip(aligned, lines, strict=True)]
-    if not any(aligned):
+    if not any(aligned) or core.fits(image[0]):
         return lines
     x = axes.axis_taps(entries[:, 0, 0], entries[:, 0, 2], width, w, padding)
     y = axes.axis_taps(entries[:, 1, 1], entries[:, 1, 2], height, h, padding)
@@ -96,6 +98,12 @@ def _warp_row(
         return _permuted(image, [*line.matrix[0], *line.matrix[1]], h, w, resample.BORDERS[padding], fill, out)
     if line.window is not None and out is not None:
         return axes.resize_window(image, line.window, out)
+    if (
+        out is not None
+        and mode == resample.MODES["bilinear"]
+        and _warp_bytes(image, line, padding, fill, projective, out)
+    ):
+        return out
     out = out if out is None or out.dtype == torch.promote_types(image.dtype, torch.float32) else None
     converted = not image.dtype.is_floating_point
     image = load(image)
@@ -110,6 +118,16 @@ def _warp_row(
     if line.along is not None and not matrices.requires_grad:
         return resample.sample_grid(read[None], torch.add(*line.along)[None], mode, padding, fill)[0]
     return resample.homography(read[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
+
+
+def _warp_bytes(image: Tensor, line: Line, padding: int, fill: list[float], projective: bool, out: Tensor) -> bool:
+    """Warp a row linearly where there is a kernel for it."""
+    if not core.fits(image, out) or any(line.levels):
+        return False
+    m, (height, width) = line.matrix, image.shape[1:]
+    if not _is_aligned(m):
+        return kernels.warp(image, m[:3], projective, padding, fill, out)
+    return kernels.resample_axes(image, (m[1][1], m[1][2], 0, height), (m[0][0], m[0][2], 0, width), padding, fill, out)
 
 
 def _nearest_row(

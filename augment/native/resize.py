@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..kernels import geometry
 from ..opaque import LIBRARY, by_rows, define, load, store
 
 
@@ -25,6 +26,8 @@ _op = define(
 def _resize_levels(image: Tensor, h: int, w: int, corners: bool) -> Tensor:
     output = image.new_empty((*image.shape[:2], h, w))
     for row, out in zip(image, output, strict=True):
+        if geometry.resize(row, slice(0, row.shape[1]), slice(0, row.shape[2]), [], corners, out):
+            continue
         out.copy_(_resize(row.float()[None], h, w, corners)[0].round_().short())  # a blend needs no cut
     return output
 
