@@ -26,11 +26,23 @@ typedef struct {
     float kind, factor;
 } Step;
 
+/* A comparison of ``median``: images that it reads, from some column on, and the one it gives. */
+typedef struct {
+    int32_t kind, target, ahead; /* how many columns more are needed of what it gives than of the last one */
+    int32_t images[3], columns[3];
+} Comparison;
+
+typedef struct {
+    const Comparison *comparisons;
+    ptrdiff_t count, inputs, slots, width; /* lines it starts from, results it keeps at a time, columns of the window */
+} Network;
+
 /* The kernels, each once for every instruction set. */
 typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
     void (*adjust_colour)(const Image *image, const Image *out, const Floats *wide, const Step *steps, ptrdiff_t count,
                           const float *shares, ptrdiff_t share_width);
+    int (*median)(const Image *image, const Image *out, const Network *network);
 } Kernels;
 
 extern const Kernels kernels_base;

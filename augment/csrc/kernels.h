@@ -17,5 +17,7 @@ static inline byte to_byte(float value) {
 
 #include "tone.h"
 #include "colour.h"
+#include "lines.h"
+#include "median.h"
 
-#define KERNELS {look_up, adjust_colour}
+#define KERNELS {look_up, adjust_colour, median}

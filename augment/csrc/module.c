@@ -38,6 +38,23 @@ static PyObject *adjust_colour(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *median(PyObject *self, PyObject *args) {
+    Image image, out;
+    Network network;
+    const char *comparisons;
+    Py_ssize_t size;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "y#nnn", PARTS(image), PARTS(out), &comparisons, &size, &network.inputs,
+                          &network.slots, &network.width))
+        return NULL;
+    network.comparisons = (const Comparison *)comparisons;
+    network.count = size / (Py_ssize_t)sizeof(Comparison);
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->median(&image, &out, &network);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -59,6 +76,7 @@ static PyObject *use(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"look_up", look_up, METH_VARARGS, NULL},
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
+    {"median", median, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from ..functional import filters, median, zoom
+from ..kernels import median as median_kernel
 from ..opaque import by_rows, load, rowwise
 from .rows import Out, Rows, keep_rows
 
@@ -70,10 +71,12 @@ def box_blur(
 
 
 def _median_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, out: Out = None) -> Tensor:
+    if out is not None and median_kernel.median_blur(image, ky, kx, out):
+        return out
     return median.median_blur(image, ky, kx, out)
 
 
-_median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True)
+_median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True, keeps_format=True)
 
 
 def median_blur(
