@@ -37,12 +37,27 @@ typedef struct {
     ptrdiff_t count, inputs, slots, width; /* lines it starts from, results it keeps at a time, columns of the window */
 } Network;
 
+/* The taps of ``filter``: some anywhere in a window, and then a row of them that goes over their sums. */
+#define MOST_TAPS 256
+typedef struct {
+    int32_t y, x;
+} Place;
+
+typedef struct {
+    const float *taps, *along;
+    const Place *places; /* counted from the upper left corner of the window */
+    ptrdiff_t count, count_along, reach_y, reach_x;
+} Window;
+
 /* The kernels, each once for every instruction set. */
 typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
     void (*adjust_colour)(const Image *image, const Image *out, const Floats *wide, const Step *steps, ptrdiff_t count,
                           const float *shares, ptrdiff_t share_width);
     int (*median)(const Image *image, const Image *out, const Network *network);
+    int (*filter)(const Image *image, const Image *out, const Window *window, int border);
+    int (*box)(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border);
+    int (*sharpen)(const Image *image, const Image *out, float share);
 } Kernels;
 
 extern const Kernels kernels_base;

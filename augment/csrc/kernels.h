@@ -18,6 +18,9 @@ static inline byte to_byte(float value) {
 #include "tone.h"
 #include "colour.h"
 #include "lines.h"
+#include "vectors.h"
 #include "median.h"
+#include "filter.h"
+#include "box.h"
 
-#define KERNELS {look_up, adjust_colour, median}
+#define KERNELS {look_up, adjust_colour, median, filter, box, sharpen}

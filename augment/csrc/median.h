@@ -1,35 +1,9 @@
 /* Networks of comparisons over lines of bytes. */
 
-#if defined(__SSE2__) && !defined(WIDE)
-#include <emmintrin.h>
-#endif
-
 #define FLAT 1024  /* bytes that are compared at a time */
 #define STRIP 32768 /* bytes of padded lines at a time */
 
 enum { LESSER, GREATER, CUT };
-
-/* As many bytes as one instruction takes. */
-#if defined(WIDE)
-typedef __m256i Bytes;
-static inline Bytes read_bytes(const byte *from) { return _mm256_loadu_si256((const __m256i *)from); }
-static inline void write_bytes(byte *to, Bytes value) { _mm256_storeu_si256((__m256i *)to, value); }
-static inline Bytes lesser(Bytes a, Bytes b) { return _mm256_min_epu8(a, b); }
-static inline Bytes greater(Bytes a, Bytes b) { return _mm256_max_epu8(a, b); }
-#elif defined(__SSE2__)
-typedef __m128i Bytes;
-static inline Bytes read_bytes(const byte *from) { return _mm_loadu_si128((const __m128i *)from); }
-static inline void write_bytes(byte *to, Bytes value) { _mm_storeu_si128((__m128i *)to, value); }
-static inline Bytes lesser(Bytes a, Bytes b) { return _mm_min_epu8(a, b); }
-static inline Bytes greater(Bytes a, Bytes b) { return _mm_max_epu8(a, b); }
-#else
-typedef byte Bytes;
-static inline Bytes read_bytes(const byte *from) { return *from; }
-static inline void write_bytes(byte *to, Bytes value) { *to = value; }
-static inline Bytes lesser(Bytes a, Bytes b) { return a < b ? a : b; }
-static inline Bytes greater(Bytes a, Bytes b) { return a > b ? a : b; }
-#endif
-#define LANES ((ptrdiff_t)sizeof(Bytes))
 
 static inline Bytes cut_bytes(Bytes value, Bytes low, Bytes high) { return lesser(greater(value, low), high); }
 
