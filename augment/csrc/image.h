@@ -58,6 +58,7 @@ typedef struct {
     int (*filter)(const Image *image, const Image *out, const Window *window, int border);
     int (*box)(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border);
     int (*sharpen)(const Image *image, const Image *out, float share);
+    int (*jpeg)(const Image *image, const Image *out, const float *tables);
 } Kernels;
 
 extern const Kernels kernels_base;

@@ -22,5 +22,6 @@ static inline byte to_byte(float value) {
 #include "median.h"
 #include "filter.h"
 #include "box.h"
+#include "jpeg.h"
 
-#define KERNELS {look_up, adjust_colour, median, filter, box, sharpen}
+#define KERNELS {look_up, adjust_colour, median, filter, box, sharpen, jpeg}

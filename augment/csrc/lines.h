@@ -55,3 +55,40 @@ static void store_line(const Image *out, Layout layout, ptrdiff_t plane, ptrdiff
     else
         for (ptrdiff_t i = 0; i < layout.width; i++) to[i * out->pixel] = from[i];
 }
+
+#ifdef WIDE
+/* Say which pixel of a line lies where in 16 of 48 bytes: of each of three lines in the first, the second and the last. */
+static inline __m128i interleaving(int which) {
+    enum { N = 128 }; /* of another line */
+    static const byte places[9][16] = {
+        {0, N, N, 1, N, N, 2, N, N, 3, N, N, 4, N, N, 5},
+        {N, 0, N, N, 1, N, N, 2, N, N, 3, N, N, 4, N, N},
+        {N, N, 0, N, N, 1, N, N, 2, N, N, 3, N, N, 4, N},
+        {N, N, 6, N, N, 7, N, N, 8, N, N, 9, N, N, 10, N},
+        {5, N, N, 6, N, N, 7, N, N, 8, N, N, 9, N, N, 10},
+        {N, 5, N, N, 6, N, N, 7, N, N, 8, N, N, 9, N, N},
+        {N, 11, N, N, 12, N, N, 13, N, N, 14, N, N, 15, N, N},
+        {N, N, 11, N, N, 12, N, N, 13, N, N, 14, N, N, 15, N},
+        {10, N, N, 11, N, N, 12, N, N, 13, N, N, 14, N, N, 15},
+    };
+    return _mm_loadu_si128((const __m128i *)places[which]);
+}
+#endif
+
+/* Write three lines as one whose pixels lie side by side. */
+static void interleave(const byte *a, const byte *b, const byte *c, byte *restrict to, ptrdiff_t n) {
+    ptrdiff_t i = 0;
+#ifdef WIDE
+    for (; i + 16 <= n; i += 16) {
+        __m128i lines[3];
+        const byte *from[3] = {a + i, b + i, c + i};
+        for (int k = 0; k < 3; k++) lines[k] = _mm_loadu_si128((const __m128i *)from[k]);
+        for (int part = 0; part < 3; part++) {
+            __m128i all = _mm_shuffle_epi8(lines[0], interleaving(3 * part));
+            for (int k = 1; k < 3; k++) all = _mm_or_si128(all, _mm_shuffle_epi8(lines[k], interleaving(3 * part + k)));
+            _mm_storeu_si128((__m128i *)(to + 3 * i + 16 * part), all);
+        }
+    }
+#endif
+    for (; i < n; i++) to[3 * i] = a[i], to[3 * i + 1] = b[i], to[3 * i + 2] = c[i];
+}

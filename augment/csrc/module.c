@@ -94,6 +94,18 @@ static PyObject *sharpen(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *jpeg(PyObject *self, PyObject *args) {
+    Image image, out;
+    const char *tables;
+    Py_ssize_t size;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "y#", PARTS(image), PARTS(out), &tables, &size)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->jpeg(&image, &out, (const float *)tables);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -119,6 +131,7 @@ static PyMethodDef methods[] = {
     {"filter", filter, METH_VARARGS, NULL},
     {"box", box, METH_VARARGS, NULL},
     {"sharpen", sharpen, METH_VARARGS, NULL},
+    {"jpeg", jpeg, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},
