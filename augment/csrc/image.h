@@ -33,6 +33,29 @@ typedef struct {
     ptrdiff_t start, size;
 } Axis;
 
+/* A comparison of ``median``: images that it reads, from some column on, and the one it gives. */
+typedef struct {
+    int32_t kind, target, ahead; /* how many columns more are needed of what it gives than of the last one */
+    int32_t images[3], columns[3];
+} Comparison;
+
+typedef struct {
+    const Comparison *comparisons;
+    ptrdiff_t count, inputs, slots, width; /* lines it starts from, results it keeps at a time, columns of the window */
+} Network;
+
+/* The taps of ``filter``: some anywhere in a window, and then a row of them that goes over their sums. */
+#define MOST_TAPS 256
+typedef struct {
+    int32_t y, x;
+} Place;
+
+typedef struct {
+    const float *taps, *along;
+    const Place *places; /* counted from the upper left corner of the window */
+    ptrdiff_t count, count_along, reach_y, reach_x;
+} Window;
+
 /* The kernels, each once for every instruction set. */
 typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
@@ -43,6 +66,11 @@ typedef struct {
     int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
     int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
                 int padding, const float *fill);
+    int (*median)(const Image *image, const Image *out, const Network *network);
+    int (*filter)(const Image *image, const Image *out, const Window *window, int border);
+    int (*box)(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border);
+    int (*sharpen)(const Image *image, const Image *out, float share);
+    int (*jpeg)(const Image *image, const Image *out, const float *tables);
 } Kernels;
 
 extern const Kernels kernels_base;

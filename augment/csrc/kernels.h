@@ -19,10 +19,17 @@ static inline byte to_byte(float value) {
 #include "colour.h"
 #include "resize.h"
 #include "warp.h"
+#include "lines.h"
+#include "vectors.h"
+#include "median.h"
+#include "filter.h"
+#include "box.h"
+#include "jpeg.h"
 
 #define KERNELS                                                                                             \
     {                                                                                                       \
         .look_up = look_up, .linear_levels = linear_levels, .look_up_floats = look_up_floats,               \
         .adjust_colour = adjust_colour,                                                                     \
         .resample_axes = resample_axes, .warp = warp,                                                       \
+        .median = median, .filter = filter, .box = box, .sharpen = sharpen, .jpeg = jpeg,                   \
     }

@@ -96,6 +96,74 @@ static PyObject *warp(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *median(PyObject *self, PyObject *args) {
+    Image image, out;
+    Network network;
+    const char *comparisons;
+    Py_ssize_t size;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "y#nnn", PARTS(image), PARTS(out), &comparisons, &size, &network.inputs,
+                          &network.slots, &network.width))
+        return NULL;
+    network.comparisons = (const Comparison *)comparisons;
+    network.count = size / (Py_ssize_t)sizeof(Comparison);
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->median(&image, &out, &network);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *filter(PyObject *self, PyObject *args) {
+    Image image, out;
+    Window window;
+    const char *taps, *places, *along;
+    Py_ssize_t size, places_size, along_size;
+    int border, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "y#y#y#nni", PARTS(image), PARTS(out), &taps, &size, &places, &places_size,
+                          &along, &along_size, &window.reach_y, &window.reach_x, &border))
+        return NULL;
+    window.taps = (const float *)taps, window.places = (const Place *)places, window.along = (const float *)along;
+    window.count = size / (Py_ssize_t)sizeof(float), window.count_along = along_size / (Py_ssize_t)sizeof(float);
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->filter(&image, &out, &window, border);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *box(PyObject *self, PyObject *args) {
+    Image image, out;
+    Py_ssize_t height, width;
+    int border, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "nni", PARTS(image), PARTS(out), &height, &width, &border)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->box(&image, &out, height, width, border);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *sharpen(PyObject *self, PyObject *args) {
+    Image image, out;
+    float share;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "f", PARTS(image), PARTS(out), &share)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->sharpen(&image, &out, share);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *jpeg(PyObject *self, PyObject *args) {
+    Image image, out;
+    const char *tables;
+    Py_ssize_t size;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "y#", PARTS(image), PARTS(out), &tables, &size)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->jpeg(&image, &out, (const float *)tables);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -121,6 +189,11 @@ static PyMethodDef methods[] = {
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
     {"resample_axes", resample_axes, METH_VARARGS, NULL},
     {"warp", warp, METH_VARARGS, NULL},
+    {"median", median, METH_VARARGS, NULL},
+    {"filter", filter, METH_VARARGS, NULL},
+    {"box", box, METH_VARARGS, NULL},
+    {"sharpen", sharpen, METH_VARARGS, NULL},
+    {"jpeg", jpeg, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

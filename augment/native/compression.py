@@ -5,6 +5,7 @@ from torch import Tensor
 
 from ..functional import downscale as sizes
 from ..functional import jpeg as codec
+from ..kernels import compression as kernels
 from ..opaque import by_rows, load, rowwise
 from .rows import Out, keep_rows
 
@@ -16,13 +17,19 @@ def _jpeg_row(image: Tensor, params: Tensor, numbers: list[float], out: Out = No
     return torch.mul(codec.jpeg(image * 255, tables), 1 / 255, out=out)
 
 
+def _jpeg_bytes(image: Tensor, params: Tensor, numbers: list[float], out: Tensor) -> None:
+    if not kernels.jpeg(image, numbers[1:], out):
+        out.copy_(codec.jpeg_levels(image, params[1:].view(2, 8, 8)))
+
+
 _jpeg = rowwise(
     "jpeg",
     "",
     _jpeg_row,
     lambda image, params, numbers: [not row[0] for row in numbers],
     unit=True,
-    on_bytes=lambda image, params, _, out: out.copy_(codec.jpeg_levels(image, params[1:].view(2, 8, 8))),
+    keeps_format=True,
+    on_bytes=_jpeg_bytes,
 )
 
 

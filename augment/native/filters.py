@@ -4,7 +4,9 @@ import torch
 from torch import Tensor
 
 from ..functional import filters, median, zoom
-from ..opaque import by_rows, load, rowwise
+from ..kernels import filters as filter_kernels
+from ..kernels import median as median_kernel
+from ..opaque import by_rows, load, rounded, rowwise
 from .rows import Out, Rows, keep_rows
 
 
@@ -15,12 +17,24 @@ def _filter_row(
     return filters.separable_filter(image, taps[:rows], taps[rows:], border)
 
 
+def _filter_bytes(image: Tensor, weights: Tensor, numbers: list[float], rows: int, border: str, out: Tensor) -> None:
+    if not filter_kernels.separable_filter(image, numbers[:rows], numbers[rows:], border, out):
+        out.copy_(rounded(filters.separable_filter(load(image), numbers[:rows], numbers[rows:], border)))
+
+
 def _is_one_tap(image: Tensor, weights: Tensor, numbers: Rows, rows: int, border: str) -> list[bool]:
     centre_y, centre_x = rows // 2, rows + (weights.shape[1] - rows) // 2
     return [taps[centre_y] == taps[centre_x] == 1 and sum(map(abs, taps)) == 2 for taps in numbers]
 
 
-_filter = rowwise("separable_filter", "int rows, str border", _filter_row, _is_one_tap)
+_filter = rowwise(
+    "separable_filter",
+    "int rows, str border",
+    _filter_row,
+    _is_one_tap,
+    keeps_format=True,
+    on_bytes=_filter_bytes,
+)
 
 
 def separable_filter(
@@ -48,12 +62,18 @@ def _box_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, border: st
     return filters.box_blur(image, ky, kx, border, out)
 
 
+def _box_bytes(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, border: str, out: Tensor) -> None:
+    if not filter_kernels.box_blur(image, ky, kx, border, out):
+        filters.box_levels(image, ky, kx, border, out)
+
+
 _box = rowwise(
     "box_blur",
     "int ky, int kx, str border",
     _box_row,
     lambda image, gate, numbers, ky, kx, border: [not g or ky == kx == 1 for g in numbers],
-    on_bytes=lambda image, gate, _, ky, kx, border, out: filters.box_levels(image, ky, kx, border, out),
+    keeps_format=True,
+    on_bytes=_box_bytes,
 )
 
 
@@ -70,10 +90,12 @@ def box_blur(
 
 
 def _median_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, out: Out = None) -> Tensor:
+    if out is not None and median_kernel.median_blur(image, ky, kx, out):
+        return out
     return median.median_blur(image, ky, kx, out)
 
 
-_median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True)
+_median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True, keeps_format=True)
 
 
 def median_blur(
@@ -96,13 +118,19 @@ def _sharpen_row(image: Tensor, factor: Tensor, number: float, out: Out = None) 
     return filters.sharpen(image, factor if factor.requires_grad and out is None else number, out)
 
 
+def _sharpen_bytes(image: Tensor, factor: Tensor, number: float, out: Tensor) -> None:
+    if not filter_kernels.sharpen(image, number, out):
+        filters.sharpen_levels(image, number, out)
+
+
 _sharpen = rowwise(
     "sharpen",
     "",
     _sharpen_row,
     lambda image, factor, numbers: [f == 1 for f in numbers],
     unit=True,
-    on_bytes=lambda image, _, factor, out: filters.sharpen_levels(image, factor, out),
+    keeps_format=True,
+    on_bytes=_sharpen_bytes,
 )
 
 
@@ -121,12 +149,19 @@ def _filter2d_row(image: Tensor, weights: Tensor, numbers: Rows, border: str, ou
     return filters.filter2d(image, weights if weights.requires_grad and out is None else numbers, border, out)
 
 
+def _filter2d_bytes(image: Tensor, weights: Tensor, numbers: Rows, border: str, out: Tensor) -> None:
+    if not filter_kernels.filter2d(image, numbers, border, out):
+        out.copy_(rounded(filters.filter2d(load(image), numbers, border)))
+
+
 def _is_middle_tap(image: Tensor, weights: Tensor, numbers: list[Rows], border: str) -> list[bool]:
     middle = weights.shape[1] // 2
     return [taps[middle][middle] == 1 and sum(abs(t) for line in taps for t in line) == 1 for taps in numbers]
 
 
-_filter2d = rowwise("filter2d", "str border", _filter2d_row, _is_middle_tap)
+_filter2d = rowwise(
+    "filter2d", "str border", _filter2d_row, _is_middle_tap, keeps_format=True, on_bytes=_filter2d_bytes
+)
 
 
 def filter2d(

@@ -1,0 +1,87 @@
+/* Weighted sums of shifted lines. */
+
+/* The lines of a plane, with their borders, as floats: each is in one of ``count`` places until another needs it. */
+typedef struct {
+    const Image *image;
+    Layout layout;
+    int border;
+    ptrdiff_t plane, reach_y, reach_x, count, pitch;
+    float *numbers;
+    byte *bytes;
+} Ring;
+
+static float *ring_line(const Ring *ring, ptrdiff_t y) {
+    return ring->numbers + (y + ring->reach_y) % ring->count * ring->pitch;
+}
+
+static void ring_read(const Ring *ring, ptrdiff_t y) {
+    float *to = ring_line(ring, y);
+    const byte *from = ring->bytes;
+    ptrdiff_t n = ring->layout.width + 2 * ring->reach_x * ring->layout.step;
+    load_line(ring->image, ring->layout, ring->plane, y, ring->reach_x, ring->reach_x, ring->border, ring->bytes);
+    for (ptrdiff_t i = 0; i < n; i += NUMBERS) write_numbers(to + i, numbers_of_bytes(from + i));
+}
+
+/* Add up lines times their taps, and write numbers or levels; where the taps are mirrored, two lines at once. */
+static inline void blend_taps(const float *const *lines, const float *taps, ptrdiff_t count, float *to, byte *levels,
+                               ptrdiff_t n) {
+    ptrdiff_t pairs = count / 2;
+    for (ptrdiff_t k = 0; k < pairs; k++)
+        if (taps[k] != taps[count - 1 - k]) pairs = 0;
+    for (ptrdiff_t i = 0; i < n; i += 4 * NUMBERS) {
+        Numbers sums[4];
+        for (int j = 0; j < 4; j++) sums[j] = all_of(0);
+        for (ptrdiff_t k = 0; k < pairs; k++) {
+            Numbers tap = all_of(taps[k]);
+            const float *one = lines[k] + i, *other = lines[count - 1 - k] + i;
+            for (int j = 0; j < 4; j++) {
+                Numbers both = plus(read_numbers(one + j * NUMBERS), read_numbers(other + j * NUMBERS));
+                sums[j] = plus(sums[j], times(both, tap));
+            }
+        }
+        for (ptrdiff_t k = pairs; k < count - pairs; k++) {
+            Numbers tap = all_of(taps[k]);
+            for (int j = 0; j < 4; j++)
+                sums[j] = plus(sums[j], times(read_numbers(lines[k] + i + j * NUMBERS), tap));
+        }
+        if (levels)
+            write_levels(levels + i, sums);
+        else
+            for (int j = 0; j < 4; j++) write_numbers(to + i + j * NUMBERS, sums[j]);
+    }
+}
+
+/* Give a line of levels: sums of taps anywhere in the window, and of these those of taps along x where there are any. */
+static void filter_line(const Ring *ring, const Window *window, ptrdiff_t y, float *sums, byte *levels) {
+    const float *lines[MOST_TAPS];
+    ptrdiff_t step = ring->layout.step, n = ring->layout.width;
+    for (ptrdiff_t k = 0; k < window->count; k++)
+        lines[k] = ring_line(ring, y - ring->reach_y + window->places[k].y) + window->places[k].x * step;
+    if (!window->count_along) {
+        blend_taps(lines, window->taps, window->count, NULL, levels, n);
+        return;
+    }
+    blend_taps(lines, window->taps, window->count, sums, NULL, n + (window->count_along - 1) * step);
+    for (ptrdiff_t k = 0; k < window->count_along; k++) lines[k] = sums + k * step;
+    blend_taps(lines, window->along, window->count_along, NULL, levels, n);
+}
+
+/* Correlate an image with a window; 0 where there is no memory. */
+static int filter(const Image *image, const Image *out, const Window *window, int border) {
+    Ring ring = {image, layout_of(image, out), border, 0, window->reach_y, window->reach_x, 2 * window->reach_y + 1, 0, 0, 0};
+    ring.pitch = ring.layout.width + 2 * ring.reach_x * ring.layout.step + ROOM;
+    ring.numbers = calloc((size_t)((ring.count + 2) * ring.pitch), sizeof(float));
+    if (!ring.numbers) return 0;
+    float *sums = ring.numbers + ring.count * ring.pitch;
+    ring.bytes = (byte *)(sums + ring.pitch);
+    for (ring.plane = 0; ring.plane < ring.layout.planes; ring.plane++) {
+        for (ptrdiff_t y = -ring.reach_y; y < ring.reach_y; y++) ring_read(&ring, y);
+        for (ptrdiff_t y = 0; y < image->height; y++) {
+            ring_read(&ring, y + ring.reach_y);
+            filter_line(&ring, window, y, sums, ring.bytes);
+            store_line(out, ring.layout, ring.plane, y, ring.bytes);
+        }
+    }
+    free(ring.numbers);
+    return 1;
+}

@@ -1,0 +1,81 @@
+"""Filters of bytes."""
+
+import struct
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from ..functional.filters import BORDERS
+from . import core
+
+MOST_TAPS = 256  # as in csrc/image.h
+
+
+def _filter(
+    image: Tensor,
+    taps: Sequence[tuple[float, int, int]],  # each with its place in the window
+    along: Sequence[float],
+    reach: tuple[int, int],
+    border: str,
+    out: Tensor,
+) -> bool:
+    if max(len(taps), len(along)) > MOST_TAPS or not _fits(image, out, reach, border):
+        return False
+    numbers = struct.pack(f"{len(taps)}f", *(tap for tap, _, _ in taps))
+    places = struct.pack(f"{2 * len(taps)}i", *(n for _, y, x in taps for n in (y, x)))
+    row = struct.pack(f"{len(along)}f", *along)
+    where = core.place(image), core.place(out)
+    return core.built.filter(*where, numbers, places, row, *reach, BORDERS.index(border))
+
+
+def _fits(image: Tensor, out: Tensor, reach: tuple[int, int], border: str) -> bool:
+    """Say whether an image is one of bytes, and large enough for its border."""
+    least = [n + (border == "reflect") if border in ("reflect", "circular") else 1 for n in reach]
+    return core.fits(image, out) and image.shape[1] >= least[0] and image.shape[2] >= least[1]
+
+
+def separable_filter(
+    image: Tensor,  # (C, H, W), uint8
+    taps_y: Sequence[float],
+    taps_x: Sequence[float],
+    border: str,
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Correlate with one kernel along y, then with another along x, and round once."""
+    taps = [(tap, y, 0) for y, tap in enumerate(taps_y)]
+    return _filter(image, taps, taps_x, (len(taps_y) // 2, len(taps_x) // 2), border, out)
+
+
+def filter2d(
+    image: Tensor,  # (C, H, W), uint8
+    taps: Sequence[Sequence[float]],  # (K, K), K odd
+    border: str,
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Correlate with a square kernel; taps that are zero cost nothing."""
+    found = [(tap, y, x) for y, row in enumerate(taps) for x, tap in enumerate(row) if tap]
+    return _filter(image, found, (), (len(taps) // 2, len(taps) // 2), border, out)
+
+
+def box_blur(
+    image: Tensor,  # (C, H, W), uint8
+    height: int,
+    width: int,
+    border: str,
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Average over a window; one of an even size reaches a pixel further right and down than left and up."""
+    if height * width > 2**16 or not _fits(image, out, (height // 2, width // 2), border):
+        return False
+    return core.built.box(core.place(image), core.place(out), height, width, BORDERS.index(border))
+
+
+def sharpen(
+    image: Tensor,  # (C, H, W), uint8
+    factor: float,  # 0 smooth, 1 as it is, above 1 sharper
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Move from an image's smoothed copy through the image; pixels at the edges stay."""
+    if not core.fits(image, out) or abs(factor) > 1000:  # what moves further than floats round
+        return False
+    return core.built.sharpen(core.place(image), core.place(out), (1 - factor) / 13)

@@ -1,0 +1,187 @@
+import cv2
+import numpy as np
+import pytest
+import torch
+from kernel_images import done, exact, images, near
+
+from augment.functional import filters, median
+from augment.kernels import core
+from augment.kernels import filters as filter_kernels
+from augment.kernels import median as median_kernel
+from augment.native import filters as native
+
+pytestmark = pytest.mark.skipif(core.built is None, reason="built without a C compiler")
+
+SIZES = [(1, 1), (2, 3), (8, 7), (37, 61), (11, 1200)]
+
+
+@pytest.fixture(params=core.built.sets() if core.built else [])
+def instructions(request):
+    core.built.use(request.param)
+    yield request.param
+    core.built.use(core.built.sets()[-1])
+
+
+@pytest.mark.parametrize("window", [(1, 3), (3, 1), (3, 3), (5, 5), (3, 5), (7, 7), (9, 3), (15, 15)])
+def test_median_is_that_of_torch(instructions, window):
+    for size in SIZES:
+        for image in images(size):
+            if min(n - k // 2 for n, k in zip(size, window, strict=True)) < 1:
+                assert not median_kernel.median_blur(image, *window, torch.empty_like(image))
+                continue
+            expected = median.median_blur(image.contiguous(), *window)
+            assert torch.equal(done(median_kernel.median_blur, image, *window), expected)
+            planar = torch.empty(image.shape)
+            assert torch.equal(done(median_kernel.median_blur, image, *window, out_like=planar), expected)
+
+
+@pytest.mark.parametrize("k", [3, 5, 7])
+def test_median_is_that_of_opencv_inside(instructions, k):
+    image = images((61, 90))[1]
+    expected = torch.from_numpy(cv2.medianBlur(np.ascontiguousarray(image.permute(1, 2, 0)), k)).permute(2, 0, 1)
+    found = done(median_kernel.median_blur, image, k, k)
+    assert torch.equal(*(x[:, k:-k, k:-k] for x in (found, expected)))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4, 5])
+def test_median_takes_any_channels(instructions, channels):
+    for image in images((20, 33), channels):
+        assert torch.equal(done(median_kernel.median_blur, image, 5, 5), median.median_blur(image.contiguous(), 5, 5))
+
+
+def test_there_is_no_median_without_kernels(monkeypatch):
+    monkeypatch.setattr(core, "built", None)
+    image = torch.zeros(3, 9, 9, dtype=torch.uint8)
+    assert not median_kernel.median_blur(image, 3, 3, image.clone())
+
+
+BORDERS = {
+    "constant": cv2.BORDER_CONSTANT,
+    "reflect": cv2.BORDER_REFLECT_101,
+    "replicate": cv2.BORDER_REPLICATE,
+    "circular": cv2.BORDER_WRAP,
+}
+
+
+def correlated(image, taps_y, taps_x, border, anchor=None):
+    """Correlate with an outer product in float64, by OpenCV, which cannot wrap around."""
+    ky, kx = len(taps_y), len(taps_x)
+    above, before = anchor or (ky // 2, kx // 2)
+    wide = np.ascontiguousarray(image.permute(1, 2, 0)).astype(np.float64)
+    wide = cv2.copyMakeBorder(wide, above, ky - 1 - above, before, kx - 1 - before, BORDERS[border])
+    found = cv2.filter2D(wide.reshape(*wide.shape[:2], -1), -1, np.outer(taps_y, taps_x), anchor=(0, 0))
+    found = found.reshape(*found.shape[:2], -1)[: image.shape[1], : image.shape[2]]
+    return torch.from_numpy(found.copy()).permute(2, 0, 1)
+
+
+def fits(size, window, border):
+    least = [k // 2 + (border == "reflect") if border in ("reflect", "circular") else 1 for k in window]
+    return size[0] >= least[0] and size[1] >= least[1]
+
+
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("window", [(1, 1), (3, 3), (5, 1), (7, 13), (9, 8)])
+@pytest.mark.parametrize("mirrored", [True, False])
+def test_separable_filter_is_exact(instructions, border, window, mirrored):
+    taps = [torch.rand(k, dtype=torch.float64).float().sub(0.3) for k in window]
+    taps = [((t + t.flip(0)) / (t + t.flip(0)).sum() if mirrored else t / t.abs().sum()).tolist() for t in taps]
+    for size in SIZES:
+        for image in images(size):
+            if not fits(size, window, border):
+                assert not filter_kernels.separable_filter(image, *taps, border, torch.empty_like(image))
+                continue
+            found = done(filter_kernels.separable_filter, image, *taps, border)
+            exact(found, correlated(image, *taps, border))
+            near(found, filters.separable_filter(image.float(), *taps, border))
+
+
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("window", [(1, 2), (2, 2), (3, 3), (4, 7), (16, 16), (17, 18), (33, 2)])
+def test_boxes_are_exact(instructions, border, window):
+    taps = [[1 / k] * k for k in window]
+    for size in SIZES:
+        for image in images(size):
+            if not fits(size, window, border):
+                assert not filter_kernels.box_blur(image, *window, border, torch.empty_like(image))
+                continue
+            found = done(filter_kernels.box_blur, image, *window, border)
+            exact(found, correlated(image, *taps, border, [(k - 1) // 2 for k in window]))
+            expected = torch.empty_like(image)
+            filters.box_levels(image, *window, border, expected)
+            assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_square_filter_is_exact(instructions, border, k):
+    taps = torch.randn(k, k).mul(torch.rand(k, k) < 0.5)
+    taps[k // 2, k // 2] = 0.3
+    for size in SIZES:
+        for image in images(size):
+            if not fits(size, (k, k), border):
+                assert not filter_kernels.filter2d(image, taps.tolist(), border, torch.empty_like(image))
+                continue
+            found = done(filter_kernels.filter2d, image, taps.tolist(), border)
+            exact(found, filters.filter2d(image.double(), taps.tolist(), border))
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 1.7, 5.0])
+def test_sharpening_is_exact(instructions, factor):
+    for size in SIZES:
+        for image in images(size):
+            found = done(filter_kernels.sharpen, image, factor)
+            expected = filters.sharpen(image.double() / 255, factor, torch.empty(image.shape, dtype=torch.float64))
+            exact(found, expected * 255)
+            other = torch.empty_like(image)
+            filters.sharpen_levels(image, factor, other)
+            assert torch.equal(found, other)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4, 5])
+def test_filters_take_any_channels(instructions, channels):
+    for image in images((20, 33), channels):
+        taps = [0.2, 0.5, 0.3]
+        exact(
+            done(filter_kernels.separable_filter, image, taps, taps, "reflect"),
+            filters.separable_filter(image.double(), taps, taps, "reflect"),
+        )
+
+
+def test_instruction_sets_agree():
+    image = images((70, 90))[1]
+    taps = torch.rand(7).tolist()
+    found = []
+    for name in core.built.sets():
+        core.built.use(name)
+        outs = [torch.empty_like(image) for _ in range(3)]
+        assert filter_kernels.separable_filter(image, taps, taps, "reflect", outs[0])
+        assert filter_kernels.box_blur(image, 20, 20, "reflect", outs[1])
+        assert filter_kernels.sharpen(image, 1.3, outs[2])
+        found.append(torch.stack(outs))
+    assert all(torch.equal(found[0], other) for other in found)
+
+
+@pytest.mark.parametrize("format", [torch.contiguous_format, torch.channels_last])
+def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format):
+    image = torch.randint(0, 256, (3, 3, 40, 50), dtype=torch.uint8).to(memory_format=format)
+    gate, weights = (
+        torch.tensor([True, False, True]),
+        torch.tensor([[0.3127, 0.3742, 0.3131], [0, 1, 0], [0.1173, 0.7654, 0.1173]]),
+    )
+    square = weights.unsqueeze(2) * weights.unsqueeze(1)
+
+    def outputs():
+        return [
+            native.median_blur(image, gate, (3, 3)),
+            native.box_blur(image, gate, (3, 5), "reflect"),
+            native.sharpen(image, torch.tensor([0.2, 1.0, 1.9])),
+            native.separable_filter(image, weights, weights, "circular"),
+            native.filter2d(image, square, "constant"),
+        ]
+
+    by_kernels = outputs()
+    monkeypatch.setattr(core, "built", None)
+    for found, expected in zip(by_kernels, outputs(), strict=True):
+        assert found.is_contiguous(memory_format=format) and expected.is_contiguous(memory_format=format)
+        near(found, expected.double())
+        assert torch.equal(found[1], image[1])
