@@ -83,20 +83,21 @@ def rowwise(
         dense = image.is_contiguous() or (keeps_format and holds_pixels(image))
         begun = whole(image, params, values, *config) if dense else None
         output, done = (output_like(image, params, *config), [False] * len(same)) if begun is None else begun
+        images, outputs, given = image.unbind(), output.unbind(), params.unbind()
         for start, stop in _runs(same, values if runs else None):
             if done[start]:
                 continue
-            at = slice(start, stop) if runs or same[start] else start
-            source, out = image[at], output[at]
+            several = runs or (same[start] and stop - start > 1)
+            source, out = (image[start:stop], output[start:stop]) if several else (images[start], outputs[start])
             if same[start]:
                 out.copy_(source if out.dtype == source.dtype else load(source, unit))
                 continue
             if on_bytes is not None and image.dtype == torch.uint8:
-                on_bytes(source, params[start], values[start], *config, out=out)
+                on_bytes(source, given[start], values[start], *config, out=out)
                 continue
             work = source if raw else load(source, unit)
             into = out if raw or out.dtype == work.dtype else None
-            result = row(work, params[start], values[start], *config, out=into)
+            result = row(work, given[start], values[start], *config, out=into)
             if result is not out:
                 floats = result.is_floating_point() and not out.is_floating_point()
                 out.copy_(rounded(result, unit) if floats else result)

@@ -115,6 +115,9 @@ def test_blends_of_channels(instructions: str) -> None:
     shares = [[0.2, 0.5, 0.3, 1.0], [0.2, 0.5, 0.3, 1.0], [0.0, 0.0, 1.0, 0.0]]
     out = written(lambda out: kernels.adjust_colour(image, [], shares, out), image)
     r, g, b = image.double()
+    for form in (torch.Tensor.contiguous, last):
+        grey = written(lambda out, form=form: kernels.adjust_colour(form(image), [], shares[:1] * 3, out), form(image))
+        assert all(torch.equal(plane, out[0]) for plane in grey)
     assert (out[0] - (0.2 * r + 0.5 * g + 0.3 * b + 1).clamp(0, 255)).abs().max() < 0.501
     assert torch.equal(out[0], out[1]) and torch.equal(out[2], image[2])
 

@@ -41,6 +41,13 @@ static void store_block(const Image *out, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n,
     }
 }
 
+/* Write the same to all channels. */
+static void store_grey(const Image *out, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n, const float *plane) {
+    byte *to = out->data + y * out->line + x;
+    for (ptrdiff_t i = 0; i < n; i++) to[i] = to_byte(plane[i]);
+    for (ptrdiff_t c = 1; c < out->channels; c++) memcpy(to + c * out->plane, to, (size_t)n);
+}
+
 static void store_floats(const Floats *out, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n, Planes planes) {
     for (ptrdiff_t c = 0; c < out->channels; c++) {
         float *to = out->data + c * out->plane + y * out->line + x * out->pixel;
@@ -153,9 +160,7 @@ static float mean_after(const Image *image, const Step *steps, ptrdiff_t count) 
 static void blend(Planes p, ptrdiff_t channels, const float *shares, ptrdiff_t width, Planes out) {
     for (ptrdiff_t c = 0; c < channels; c++) {
         const float *share = shares + c * width;
-        if (c && width == 4 && !memcmp(share, share - width, 4 * sizeof(float)))
-            memcpy(out[c], out[c - 1], sizeof out[c]);
-        else if (width == 2)
+        if (width == 2)
             for (ptrdiff_t i = 0; i < BLOCK; i++) out[c][i] = p[c][i] * share[0] + share[1];
         else
             for (ptrdiff_t i = 0; i < BLOCK; i++)
@@ -169,14 +174,17 @@ static void adjust_colour(const Image *image, const Image *out, const Floats *wi
     float means[8] = {0};
     for (ptrdiff_t k = 0; k < count; k++)
         if ((int)steps[k].kind == BLEND_MEAN) means[k] = mean_after(image, steps, k);
+    int grey = !wide && share_width == 4 && out->pixel == 1 && !memcmp(shares, shares + 4, 8 * sizeof(float));
     Planes p = {{0}}, q;
     for (ptrdiff_t y = 0; y < image->height; y++)
         for (ptrdiff_t x = 0; x < image->width; x += BLOCK) {
             ptrdiff_t n = image->width - x < BLOCK ? image->width - x : BLOCK;
             load_block(image, y, x, n, p);
             for (ptrdiff_t k = 0; k < count; k++) apply_step(p, image->channels, steps[k], means[k]);
-            if (share_width) blend(p, image->channels, shares, share_width, q);
-            if (wide)
+            if (share_width) blend(p, grey ? 1 : image->channels, shares, share_width, q);
+            if (grey)
+                store_grey(out, y, x, n, q[0]);
+            else if (wide)
                 store_floats(wide, y, x, n, share_width ? q : p);
             else
                 store_block(out, y, x, n, share_width ? q : p);

@@ -46,7 +46,17 @@ def _loses_nothing(image: Tensor, lost: Tensor, numbers: Rows, value: float) -> 
     return [not any(row) for row in numbers]
 
 
-_fill = rowwise("fill_channels", "float value", _fill_row, _loses_nothing, raw=True, keeps_format=True)
+def _fill_all(image: Tensor, lost: Tensor, numbers: Rows, value: float) -> tuple[Tensor, list[bool]]:
+    """Copy the batch at once: to copy what is filled as well takes less time than a call for each plane that is not."""
+    output = image.clone()
+    for out, row in zip(output.unbind(), numbers, strict=True):
+        for c, gone in enumerate(row):
+            if gone:
+                out[c].fill_(value)
+    return output, [True] * len(numbers)
+
+
+_fill = rowwise("fill_channels", "float value", _fill_row, _loses_nothing, raw=True, keeps_format=True, whole=_fill_all)
 
 
 def fill_channels(
