@@ -74,3 +74,45 @@ def test_the_op_does_the_same_without_kernels(monkeypatch, format, channels):
     assert found.is_contiguous(memory_format=format) and expected.is_contiguous(memory_format=format)
     alike(found, expected.double())
     assert torch.equal(found[1], image[1])
+
+
+def resized(plane, n, axis, mode):
+    """Resize by closed forms: means are differences of an integral, and lines are interpolated."""
+    plane = np.moveaxis(plane, axis, -1)
+    size = plane.shape[-1]
+    if mode == "nearest":
+        plane = plane[..., (2 * np.arange(n) + 1) * size // (2 * n)]
+    elif mode == "area":
+        integral = np.concatenate([np.zeros((len(plane), 1)), plane.cumsum(-1)], -1)
+        edges = np.arange(n + 1) * size / n
+        plane = np.diff([np.interp(edges, np.arange(size + 1), line) for line in integral], axis=-1) * n / size
+    else:
+        places = (np.arange(n) + 0.5) * size / n - 0.5
+        plane = np.stack([np.interp(places, np.arange(size), line) for line in plane])
+    return np.moveaxis(plane, -1, axis)
+
+
+@pytest.mark.parametrize("up", ["nearest", "bilinear"])
+@pytest.mark.parametrize("down", ["nearest", "bilinear", "area"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_downscale(size, down, up, instructions):
+    image = torch.randint(0, 256, (2, *size), dtype=torch.uint8)
+    for small in {(max(size[0] // 4, 1), max(size[1] // 3, 1)), (1, 1), size, ((size[0] + 1) // 2, size[1])}:
+        out = torch.empty_like(image)
+        assert compression.downscale(image, small, down, up, out)
+        for plane, found in zip(image.double().numpy(), out.numpy(), strict=True):
+            for axis in (0, 1):
+                plane = resized(plane, small[axis], axis, down)
+            for axis in (0, 1):
+                plane = resized(plane, size[axis], axis, up)
+            assert np.abs(found - plane).max() < 0.501
+
+
+@pytest.mark.parametrize(("down", "up"), [("nearest", "nearest"), ("area", "nearest"), ("bilinear", "bilinear")])
+def test_downscale_without_kernels(down, up, monkeypatch):
+    image, scale = torch.randint(0, 256, (4, 3, 40, 51), dtype=torch.uint8), torch.tensor([0.3, 1.0, 0.55, 0.8])
+    found = native.downscale(image, scale, down, up)
+    monkeypatch.setattr(core, "built", None)
+    apart = (found.int() - native.downscale(image, scale, down, up).int()).abs()
+    assert apart.max() <= 1 and (apart > 0).float().mean() < 1e-3
+    assert torch.equal(found[1], image[1])

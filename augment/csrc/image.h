@@ -71,6 +71,7 @@ typedef struct {
     int (*box)(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border);
     int (*sharpen)(const Image *image, const Image *out, float share);
     int (*jpeg)(const Image *image, const Image *out, const float *tables);
+    int (*downscale)(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up);
 } Kernels;
 
 extern const Kernels kernels_base;

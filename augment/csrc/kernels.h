@@ -25,6 +25,7 @@ static inline byte to_byte(float value) {
 #include "filter.h"
 #include "box.h"
 #include "jpeg.h"
+#include "downscale.h"
 
 #define KERNELS                                                                                             \
     {                                                                                                       \
@@ -32,4 +33,5 @@ static inline byte to_byte(float value) {
         .adjust_colour = adjust_colour,                                                                     \
         .resample_axes = resample_axes, .warp = warp,                                                       \
         .median = median, .filter = filter, .box = box, .sharpen = sharpen, .jpeg = jpeg,                   \
+        .downscale = downscale,                                                                             \
     }

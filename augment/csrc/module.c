@@ -164,6 +164,17 @@ static PyObject *jpeg(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *downscale(PyObject *self, PyObject *args) {
+    Image image, out;
+    Py_ssize_t h, w;
+    int down, up, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "nnii", PARTS(image), PARTS(out), &h, &w, &down, &up)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->downscale(&image, &out, h, w, down, up);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -194,6 +205,7 @@ static PyMethodDef methods[] = {
     {"box", box, METH_VARARGS, NULL},
     {"sharpen", sharpen, METH_VARARGS, NULL},
     {"jpeg", jpeg, METH_VARARGS, NULL},
+    {"downscale", downscale, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

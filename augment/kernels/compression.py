@@ -1,4 +1,4 @@
-"""JPEG of bytes."""
+"""JPEG of bytes, and their loss of resolution."""
 
 import struct
 from collections.abc import Sequence
@@ -17,3 +17,19 @@ def jpeg(
     if not core.fits(image, out) or len(image) != 3:
         return False
     return core.built.jpeg(core.place(image), core.place(out), struct.pack("128f", *tables))
+
+
+DOWN = {"nearest": 0, "bilinear": 1, "area": 2}  # as in csrc/downscale.h
+
+
+def downscale(
+    image: Tensor,  # (C, H, W), uint8
+    sizes: Sequence[int],
+    down: str,
+    up: str,
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Shrink an image to a size and enlarge it again; both axes at their full precision."""
+    if not (core.fits(image, out) and image.is_contiguous() and out.is_contiguous()):
+        return False
+    return core.built.downscale(core.place(image), core.place(out), *sizes, DOWN[down], DOWN[up])

@@ -6,7 +6,7 @@ from torch import Tensor
 from ..functional import downscale as sizes
 from ..functional import jpeg as codec
 from ..kernels import compression as kernels
-from ..opaque import by_rows, load, rowwise
+from ..opaque import by_rows, load, rounded, rowwise
 from .rows import Out, keep_rows
 
 
@@ -50,12 +50,23 @@ def _downscale_row(image: Tensor, scale: Tensor, number: float, down: str, up: s
     return sizes.downscale_row(image, (small[0], small[1]), down, up, out)
 
 
+def _downscale_bytes(image: Tensor, scale: Tensor, number: float, down: str, up: str, out: Tensor) -> None:
+    small = [min(max(round(number * n), 1), n) for n in image.shape[-2:]]
+    if kernels.downscale(image, small, down, up, out):
+        return
+    exact = down == up == "nearest"
+    result = sizes.downscale_row(image if exact else load(image), (small[0], small[1]), down, up)
+    out.copy_(result if exact else rounded(result))
+
+
 def _is_whole(image: Tensor, scale: Tensor, numbers: list[float], down: str, up: str) -> list[bool]:
     return [s == 1 for s in numbers]
 
 
-_downscale = rowwise("downscale", "str down, str up", _downscale_row, _is_whole)
-_downscale_nearest = rowwise("downscale_nearest", "str down, str up", _downscale_row, _is_whole, raw=True)
+_downscale = rowwise("downscale", "str down, str up", _downscale_row, _is_whole, on_bytes=_downscale_bytes)
+_downscale_nearest = rowwise(
+    "downscale_nearest", "str down, str up", _downscale_row, _is_whole, raw=True, on_bytes=_downscale_bytes
+)
 
 
 def downscale(
