@@ -100,58 +100,59 @@ static void rotate_hue(Planes p, float turns) {
     }
 }
 
-static void cut(Planes p, ptrdiff_t channels) {
-    for (ptrdiff_t c = 0; c < channels; c++)
-        for (ptrdiff_t i = 0; i < BLOCK; i++) p[c][i] = least(most(p[c][i], 0), 255);
-}
+static inline float cut(float level) { return least(most(level, 0), 255); }
 
-/* Take the planes ``factor`` times, and add an offset. */
+/* Take the planes ``factor`` times, add an offset, and cut. */
 static void line(Planes p, ptrdiff_t channels, float factor, float offset) {
     for (ptrdiff_t c = 0; c < channels; c++)
-        for (ptrdiff_t i = 0; i < BLOCK; i++) p[c][i] = p[c][i] * factor + offset;
+        for (ptrdiff_t i = 0; i < BLOCK; i++) p[c][i] = cut(p[c][i] * factor + offset);
+}
+
+static void blend_luma(Planes p, float factor) {
+    for (ptrdiff_t i = 0; i < BLOCK; i++) {
+        float offset = luma(p, i) * (1 - factor);
+        for (int c = 0; c < 3; c++) p[c][i] = cut(p[c][i] * factor + offset);
+    }
 }
 
 static void apply_step(Planes p, ptrdiff_t channels, Step step, float mean) {
     int kind = (int)step.kind;
-    float factor = step.factor;
-    if (kind == SCALE) {
-        line(p, channels, factor, 0);
-        if (factor > 1) cut(p, channels);
-    } else if (kind == ADD) {
-        line(p, channels, 1, (factor - 1) * 255);
-        cut(p, channels);
-    } else if (kind == BLEND_MEAN) {
-        line(p, channels, factor, mean * (1 - factor));
-        if (factor > 1) cut(p, channels);
-    } else if (channels == 1) {
+    if (kind == SCALE)
+        line(p, channels, step.factor, 0);
+    else if (kind == ADD)
+        line(p, channels, 1, (step.factor - 1) * 255);
+    else if (kind == BLEND_MEAN)
+        line(p, channels, step.factor, mean * (1 - step.factor));
+    else if (channels == 1)
         return; /* what is grey has no colour */
-    } else if (kind == BLEND_LUMA) {
-        for (ptrdiff_t i = 0; i < BLOCK; i++) {
-            float offset = luma(p, i) * (1 - factor);
-            for (int c = 0; c < 3; c++) p[c][i] = p[c][i] * factor + offset;
-        }
-        if (factor > 1) cut(p, channels);
-    } else if (kind == SCALE_SATURATION) {
-        scale_saturation(p, factor);
-    } else {
-        rotate_hue(p, factor);
-    }
+    else if (kind == BLEND_LUMA)
+        blend_luma(p, step.factor);
+    else if (kind == SCALE_SATURATION)
+        scale_saturation(p, step.factor);
+    else
+        rotate_hue(p, step.factor);
+}
+
+static float sum_of_luma(Planes p, ptrdiff_t channels, ptrdiff_t n) {
+    float sums[8] = {0}, total = 0; /* eight, that they are added up side by side */
+    ptrdiff_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++) sums[k] += channels == 3 ? luma(p, i + k) : p[0][i + k];
+    for (; i < n; i++) total += channels == 3 ? luma(p, i) : p[0][i];
+    for (int k = 0; k < 8; k++) total += sums[k];
+    return total;
 }
 
 /* Give the mean of the luma after some steps. */
 static float mean_after(const Image *image, const Step *steps, ptrdiff_t count) {
     double total = 0;
-    Planes p = {{0}};
+    _Alignas(64) Planes p = {{0}};
     for (ptrdiff_t y = 0; y < image->height; y++)
         for (ptrdiff_t x = 0; x < image->width; x += BLOCK) {
             ptrdiff_t n = image->width - x < BLOCK ? image->width - x : BLOCK;
             load_block(image, y, x, n, p);
             for (ptrdiff_t k = 0; k < count; k++) apply_step(p, image->channels, steps[k], 0);
-            float sums[8] = {0};
-            for (ptrdiff_t i = 0; i < n; i += 8)
-                for (int k = 0; k < 8; k++)
-                    sums[k] += i + k < n ? (image->channels == 3 ? luma(p, i + k) : p[0][i + k]) : 0;
-            for (int k = 0; k < 8; k++) total += sums[k];
+            total += sum_of_luma(p, image->channels, n);
         }
     return (float)(total / (double)(image->height * image->width));
 }
@@ -171,11 +172,16 @@ static void blend(Planes p, ptrdiff_t channels, const float *shares, ptrdiff_t w
 /* Adjust the colour of an image of one or three channels on levels, and write bytes, or floats that are not rounded. */
 static void adjust_colour(const Image *image, const Image *out, const Floats *wide, const Step *steps, ptrdiff_t count,
                           const float *shares, ptrdiff_t share_width) {
+    Image flat[2] = {*image, *out};
+    if (image->line == image->width * image->pixel && out->line == out->width * out->pixel) { /* as a single line */
+        for (int k = 0; k < 2; k++) flat[k].width *= flat[k].height, flat[k].height = 1;
+        image = flat, out = flat + 1;
+    }
     float means[8] = {0};
     for (ptrdiff_t k = 0; k < count; k++)
         if ((int)steps[k].kind == BLEND_MEAN) means[k] = mean_after(image, steps, k);
     int grey = !wide && share_width == 4 && out->pixel == 1 && !memcmp(shares, shares + 4, 8 * sizeof(float));
-    Planes p = {{0}}, q;
+    _Alignas(64) Planes p = {{0}}, q;
     for (ptrdiff_t y = 0; y < image->height; y++)
         for (ptrdiff_t x = 0; x < image->width; x += BLOCK) {
             ptrdiff_t n = image->width - x < BLOCK ? image->width - x : BLOCK;

@@ -39,3 +39,8 @@ def dense_alike(one: Tensor, other: Tensor) -> bool:
     if one.is_contiguous():
         return other.is_contiguous()
     return one.stride() == other.stride() and one.permute(1, 2, 0).is_contiguous()
+
+
+def flat(image: Tensor) -> bool:
+    """Say whether the pixels of each channel (C, H, W) lie evenly apart, from the first to the last."""
+    return image.stride(1) == image.shape[2] * image.stride(2) or image.shape[1] == 1

@@ -43,7 +43,7 @@ def look_up_floats(
 ) -> bool:
     """Give every byte its entry in the table of its channel."""
     floats = tables.dtype == out.dtype == torch.float32 and tables.is_contiguous()
-    if not (core.fits(image) and core.dense_alike(image, out) and floats):
+    if not (core.fits(image) and core.flat(image) and core.flat(out) and floats):
         return False
     core.built.look_up_floats(core.place(image), core.place(out), tables.data_ptr())
     return True

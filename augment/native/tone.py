@@ -137,11 +137,12 @@ def _read_entries(image: Tensor, tables: Tensor) -> list[Entries]:
     return [Entries([line if fits else None for line, fits in zip(*row, strict=True)], places) for row in found]
 
 
-def _look_up_floats_row(image: Tensor, tables: Tensor, read: Entries, out: Out = None) -> Tensor:
+def _look_up_floats_row(image: Tensor, tables: Tensor, read: Entries | None, out: Out = None) -> Tensor:
     if out is None:
         return tables.gather(1, image.flatten(1).long()).view(image.shape)
-    if kernels.look_up_floats(image, tables.detach(), out):
+    if kernels.look_up_floats(image, tables, out):
         return out
+    (read,) = [read] if read is not None else _read_entries(image[None], tables[None])
     for plane, table, line, target in zip(image, tables, read.lines, out, strict=True):
         if line is None:
             torch.index_select(table, 0, read.places.view(plane.shape).copy_(plane).flatten(), out=target.view(-1))
@@ -157,7 +158,7 @@ _look_up_floats = rowwise(
     _look_up_floats_row,
     lambda image, tables, *_: [False] * len(image),
     raw=True,
-    read=_read_entries,
+    read=lambda image, tables: [None] * len(image) if kernels.ready() else _read_entries(image, tables),
     dtype=lambda image, tables: tables.dtype,
 )
 
