@@ -133,6 +133,23 @@ def test_displacements(instructions: str, padding: str) -> None:
     assert torch.equal(run(lambda one, out: geometry.displace(one, turned, code, fill, out), image, (37, 50))[0], found)
 
 
+@pytest.mark.parametrize("layout", ["planar", "last"])
+@pytest.mark.parametrize("exchanged", [False, True])
+@pytest.mark.parametrize("flips", [[], [-1], [-2], [-2, -1]])
+@pytest.mark.parametrize("size", [(1, 7), (9, 1), (3, 5), (16, 16), (17, 40), (50, 33), (4, 4), (5, 64)])
+def test_rearrangements(
+    instructions: str, layout: str, exchanged: bool, flips: list[int], size: tuple[int, int]
+) -> None:
+    image = laid_out(noise(3, *size), layout)
+    image = image.mT if exchanged else image
+    around = laid_out(torch.full((3, image.shape[1] + 2, image.shape[2] + 2), 77, dtype=torch.uint8), layout)
+    out = around[:, 1:-1, 1:-1]
+    assert geometry.rearrange(image, flips, out)
+    assert torch.equal(out, image.flip(flips))
+    out.fill_(77)
+    assert (around == 77).all()
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e30])
 @pytest.mark.parametrize("padding", resample.PADDINGS)
 def test_places_that_are_none(instructions: str, padding: str, value: float) -> None:
@@ -164,6 +181,8 @@ def test_what_is_not_done() -> None:
     out = torch.empty_like(image)
     assert not geometry.resample_axes(image.float(), axis, axis, 0, [0.0], out)
     assert not geometry.resample_axes(image, axis, axis, 0, [256.0], out)
+    assert not geometry.rearrange(laid_out(image, "gaps"), [-1], out)
+    assert not geometry.rearrange(laid_out(image, "last"), [-1], out)
 
 
 OPS = [
@@ -192,6 +211,19 @@ def test_ops_agree_with_what_has_no_kernel(
     expected = op(image, params=op._params)
     assert found.is_contiguous() and expected.is_contiguous()
     assert (found.int() - expected).abs().max() <= 1
+
+
+@pytest.mark.parametrize("op", [K.RandomD4(p=1.0), K.RandomHorizontalFlip(), K.RandomVerticalFlip()], ids=str)
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_whole_pixels_stay_exact(
+    op: Augmentation, layout: torch.memory_format, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = noise(16, 3, 40, 40, seed=3).contiguous(memory_format=layout)
+    found = op(image)
+    monkeypatch.setattr(core, "built", None)
+    expected = op(image, params=op._params)
+    assert torch.equal(found, expected)
+    assert found.stride() == expected.stride()
 
 
 def test_a_resize_is_that_of_opencv() -> None:

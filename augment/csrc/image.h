@@ -41,6 +41,7 @@ typedef struct {
     int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
     int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
                 int padding, const float *fill);
+    int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
 } Kernels;
 
 extern const Kernels kernels_base;

@@ -19,5 +19,6 @@ static inline byte to_byte(float value) {
 #include "colour.h"
 #include "resize.h"
 #include "warp.h"
+#include "places.h"
 
-#define KERNELS {look_up, adjust_colour, resample_axes, warp}
+#define KERNELS {look_up, adjust_colour, resample_axes, warp, rearrange}

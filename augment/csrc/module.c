@@ -74,6 +74,16 @@ static PyObject *warp(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *rearrange(PyObject *self, PyObject *args) {
+    Image image, out;
+    int flip_y, flip_x, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "pp", PARTS(image), PARTS(out), &flip_y, &flip_x)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->rearrange(&image, &out, flip_y, flip_x);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -97,6 +107,7 @@ static PyMethodDef methods[] = {
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
     {"resample_axes", resample_axes, METH_VARARGS, NULL},
     {"warp", warp, METH_VARARGS, NULL},
+    {"rearrange", rearrange, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

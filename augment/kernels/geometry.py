@@ -98,6 +98,17 @@ def _warp(
     )
 
 
+def rearrange(
+    image: Tensor,  # (C, H, W), uint8, whose axes may be exchanged
+    flips: Sequence[int],  # of the axes -2 and -1
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Copy an image turned round along axes."""
+    if not core.fits(image, out) or not out.numel():
+        return False
+    return core.built.rearrange(core.place(image), core.place(out), -2 in flips, -1 in flips)
+
+
 def _levels(fill: Sequence[float], channels: int) -> bytes | None:
     """Give a fill as a float for each channel, where it is between levels of bytes."""
     if not all(0 <= level <= 255 for level in fill):
