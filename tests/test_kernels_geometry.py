@@ -116,9 +116,29 @@ def test_warps(
     ((height, width), (h, w)), matrix, code = size, MATRICES[name], resample.PADDINGS[padding]
     image, fill = noise(channels, height, width), [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels]
     projective = name == "projective"
-    found = run(lambda one, out: geometry.warp(one, matrix, projective, code, fill, out), image, (h, w))[0]
+    found = run(lambda one, out: geometry.warp(one, matrix, projective, (0, 0), code, fill, out), image, (h, w))[0]
     scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), height, width)
     exact = resample.homography(image[None].double(), scaled, h, w, 0, code, fill, projective)[0]
+    assert_nearest(found.double(), exact)
+
+
+@pytest.mark.parametrize("padding", resample.PADDINGS)
+@pytest.mark.parametrize("levels", [(1, 0), (0, 2), (1, 1), (4, 3)])
+@pytest.mark.parametrize("channels", [1, 3, 6])
+@pytest.mark.parametrize("size", [(31, 45), (1, 1), (3, 90)])
+def test_filtered_warps(
+    instructions: str, padding: str, levels: tuple[int, int], channels: int, size: tuple[int, int]
+) -> None:
+    image, fill, code = (
+        noise(channels, *size),
+        [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels],
+        resample.PADDINGS[padding],
+    )
+    matrix = [[1.9, -0.83, 10.2], [1.43, 2.9, -7.7], [0.0, 0.0, 1.0]]
+    found = run(lambda one, out: geometry.warp(one, matrix, False, levels, code, fill, out), image, (21, 30))[0]
+    smooth = resample.smoothed(resample.smoothed(image[None].double(), -1, levels[0]), -2, levels[1])
+    scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), *size)
+    exact = resample.homography(smooth, scaled, 21, 30, 0, code, fill, False)[0]
     assert_nearest(found.double(), exact)
 
 
@@ -158,7 +178,7 @@ def test_places_that_are_none(instructions: str, padding: str, value: float) -> 
     matrix = [[1.0, 0.0, value], [0.3, 1.0, value], [value, 0.0, 1.0]]
     assert geometry.displace(image, field, code, [7.0], out)
     assert code or (out == 7).all()
-    assert geometry.warp(image, matrix, True, code, [7.0], out)
+    assert geometry.warp(image, matrix, True, (0, 0), code, [7.0], out)
     assert geometry.resample_axes(image, (1.0, value, 0, 9), (value, 0.0, 0, 8), code, [7.0], out)
 
 
@@ -169,8 +189,8 @@ def test_instructions_agree() -> None:
         core.built.use(name)
         outs = [torch.empty_like(image) for _ in range(4)]
         assert geometry.resample_axes(image, (0.7, 3.3, 0, 61), (1.4, -9.9, 0, 83), 0, [9.4], outs[0])
-        assert geometry.warp(image, MATRICES["projective"], True, 2, [], outs[1])
-        assert geometry.warp(image, MATRICES["turn"], False, 0, [9.4], outs[2])
+        assert geometry.warp(image, MATRICES["projective"], True, (0, 0), 2, [], outs[1])
+        assert geometry.warp(image, MATRICES["turn"], False, (2, 1), 0, [9.4], outs[2])
         assert geometry.displace(image, field, 1, [], outs[3])
         found.append(outs)
     assert all(torch.equal(one, other) for outs in found for one, other in zip(outs, found[0], strict=True))

@@ -40,7 +40,7 @@ typedef struct {
                           const float *shares, ptrdiff_t share_width);
     int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
     int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
-                int padding, const float *fill);
+                const int *levels, int padding, const float *fill);
     int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
 } Kernels;
 

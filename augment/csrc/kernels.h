@@ -18,6 +18,7 @@ static inline byte to_byte(float value) {
 #include "tone.h"
 #include "colour.h"
 #include "resize.h"
+#include "canvas.h"
 #include "warp.h"
 #include "places.h"
 

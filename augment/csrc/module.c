@@ -63,13 +63,13 @@ static PyObject *warp(PyObject *self, PyObject *args) {
     double m[9];
     const char *fill;
     Py_ssize_t fill_size;
-    int projective, has_field, padding, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "((ddd)(ddd)(ddd))p" PLACE "piy#", PARTS(image), PARTS(out), m, m + 1, m + 2,
-                          m + 3, m + 4, m + 5, m + 6, m + 7, m + 8, &projective, PARTS(field), &has_field, &padding,
-                          &fill, &fill_size))
+    int projective, has_field, levels[2], padding, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "((ddd)(ddd)(ddd))p" PLACE "p(ii)iy#", PARTS(image), PARTS(out), m, m + 1,
+                          m + 2, m + 3, m + 4, m + 5, m + 6, m + 7, m + 8, &projective, PARTS(field), &has_field,
+                          levels, levels + 1, &padding, &fill, &fill_size))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
-    done = kernels->warp(&image, &out, m, projective, has_field ? &field : NULL, padding, (const float *)fill);
+    done = kernels->warp(&image, &out, m, projective, has_field ? &field : NULL, levels, padding, (const float *)fill);
     Py_END_ALLOW_THREADS;
     return PyBool_FromLong(done);
 }

@@ -94,7 +94,8 @@ static inline void exchange_threes(const byte *from, ptrdiff_t step, const byte 
 #endif
 
 /* Copy a plane whose columns lie side by side in the input, by blocks, of which the last overlap others. */
-static void exchange(const Image *image, const Image *out, const byte *from, byte *to, const byte *end, ptrdiff_t size) {
+static void exchange(const Image *image, const Image *out, const byte *from, byte *to, const byte *end,
+                     ptrdiff_t size) {
 #ifdef WIDE
     ptrdiff_t n = size == 1 ? 16 : 4, height = out->height, width = out->width;
     if (height >= n && width >= n && (size == 1 || height * width > 16)) {

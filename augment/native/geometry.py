@@ -122,11 +122,11 @@ def _warp_row(
 
 def _warp_bytes(image: Tensor, line: Line, padding: int, fill: list[float], projective: bool, out: Tensor) -> bool:
     """Warp a row linearly where there is a kernel for it."""
-    if not core.fits(image, out) or any(line.levels):
+    if not core.fits(image, out):
         return False
     m, (height, width) = line.matrix, image.shape[1:]
-    if not _is_aligned(m):
-        return kernels.warp(image, m[:3], projective, padding, fill, out)
+    if any(line.levels) or not _is_aligned(m):
+        return kernels.warp(image, m[:3], projective, line.levels, padding, fill, out)
     return kernels.resample_axes(image, (m[1][1], m[1][2], 0, height), (m[0][0], m[0][2], 0, width), padding, fill, out)
 
 
