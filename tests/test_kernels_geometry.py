@@ -116,9 +116,29 @@ def test_warps(
     ((height, width), (h, w)), matrix, code = size, MATRICES[name], resample.PADDINGS[padding]
     image, fill = noise(channels, height, width), [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels]
     projective = name == "projective"
-    found = run(lambda one, out: geometry.warp(one, matrix, projective, code, fill, out), image, (h, w))[0]
+    found = run(lambda one, out: geometry.warp(one, matrix, projective, (0, 0), code, fill, out), image, (h, w))[0]
     scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), height, width)
     exact = resample.homography(image[None].double(), scaled, h, w, 0, code, fill, projective)[0]
+    assert_nearest(found.double(), exact)
+
+
+@pytest.mark.parametrize("padding", resample.PADDINGS)
+@pytest.mark.parametrize("levels", [(1, 0), (0, 2), (1, 1), (4, 3)])
+@pytest.mark.parametrize("channels", [1, 3, 6])
+@pytest.mark.parametrize("size", [(31, 45), (1, 1), (3, 90)])
+def test_filtered_warps(
+    instructions: str, padding: str, levels: tuple[int, int], channels: int, size: tuple[int, int]
+) -> None:
+    image, fill, code = (
+        noise(channels, *size),
+        [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels],
+        resample.PADDINGS[padding],
+    )
+    matrix = [[1.9, -0.83, 10.2], [1.43, 2.9, -7.7], [0.0, 0.0, 1.0]]
+    found = run(lambda one, out: geometry.warp(one, matrix, False, levels, code, fill, out), image, (21, 30))[0]
+    smooth = resample.smoothed(resample.smoothed(image[None].double(), -1, levels[0]), -2, levels[1])
+    scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), *size)
+    exact = resample.homography(smooth, scaled, 21, 30, 0, code, fill, False)[0]
     assert_nearest(found.double(), exact)
 
 
@@ -133,6 +153,23 @@ def test_displacements(instructions: str, padding: str) -> None:
     assert torch.equal(run(lambda one, out: geometry.displace(one, turned, code, fill, out), image, (37, 50))[0], found)
 
 
+@pytest.mark.parametrize("layout", ["planar", "last"])
+@pytest.mark.parametrize("exchanged", [False, True])
+@pytest.mark.parametrize("flips", [[], [-1], [-2], [-2, -1]])
+@pytest.mark.parametrize("size", [(1, 7), (9, 1), (3, 5), (16, 16), (17, 40), (50, 33), (4, 4), (5, 64)])
+def test_rearrangements(
+    instructions: str, layout: str, exchanged: bool, flips: list[int], size: tuple[int, int]
+) -> None:
+    image = laid_out(noise(3, *size), layout)
+    image = image.mT if exchanged else image
+    around = laid_out(torch.full((3, image.shape[1] + 2, image.shape[2] + 2), 77, dtype=torch.uint8), layout)
+    out = around[:, 1:-1, 1:-1]
+    assert geometry.rearrange(image, flips, out)
+    assert torch.equal(out, image.flip(flips))
+    out.fill_(77)
+    assert (around == 77).all()
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e30])
 @pytest.mark.parametrize("padding", resample.PADDINGS)
 def test_places_that_are_none(instructions: str, padding: str, value: float) -> None:
@@ -141,7 +178,7 @@ def test_places_that_are_none(instructions: str, padding: str, value: float) -> 
     matrix = [[1.0, 0.0, value], [0.3, 1.0, value], [value, 0.0, 1.0]]
     assert geometry.displace(image, field, code, [7.0], out)
     assert code or (out == 7).all()
-    assert geometry.warp(image, matrix, True, code, [7.0], out)
+    assert geometry.warp(image, matrix, True, (0, 0), code, [7.0], out)
     assert geometry.resample_axes(image, (1.0, value, 0, 9), (value, 0.0, 0, 8), code, [7.0], out)
 
 
@@ -152,8 +189,8 @@ def test_instructions_agree() -> None:
         core.built.use(name)
         outs = [torch.empty_like(image) for _ in range(4)]
         assert geometry.resample_axes(image, (0.7, 3.3, 0, 61), (1.4, -9.9, 0, 83), 0, [9.4], outs[0])
-        assert geometry.warp(image, MATRICES["projective"], True, 2, [], outs[1])
-        assert geometry.warp(image, MATRICES["turn"], False, 0, [9.4], outs[2])
+        assert geometry.warp(image, MATRICES["projective"], True, (0, 0), 2, [], outs[1])
+        assert geometry.warp(image, MATRICES["turn"], False, (2, 1), 0, [9.4], outs[2])
         assert geometry.displace(image, field, 1, [], outs[3])
         found.append(outs)
     assert all(torch.equal(one, other) for outs in found for one, other in zip(outs, found[0], strict=True))
@@ -164,6 +201,8 @@ def test_what_is_not_done() -> None:
     out = torch.empty_like(image)
     assert not geometry.resample_axes(image.float(), axis, axis, 0, [0.0], out)
     assert not geometry.resample_axes(image, axis, axis, 0, [256.0], out)
+    assert not geometry.rearrange(laid_out(image, "gaps"), [-1], out)
+    assert not geometry.rearrange(laid_out(image, "last"), [-1], out)
 
 
 OPS = [
@@ -192,6 +231,19 @@ def test_ops_agree_with_what_has_no_kernel(
     expected = op(image, params=op._params)
     assert found.is_contiguous() and expected.is_contiguous()
     assert (found.int() - expected).abs().max() <= 1
+
+
+@pytest.mark.parametrize("op", [K.RandomD4(p=1.0), K.RandomHorizontalFlip(), K.RandomVerticalFlip()], ids=str)
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_whole_pixels_stay_exact(
+    op: Augmentation, layout: torch.memory_format, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = noise(16, 3, 40, 40, seed=3).contiguous(memory_format=layout)
+    found = op(image)
+    monkeypatch.setattr(core, "built", None)
+    expected = op(image, params=op._params)
+    assert torch.equal(found, expected)
+    assert found.stride() == expected.stride()
 
 
 def test_a_resize_is_that_of_opencv() -> None:

@@ -65,13 +65,14 @@ typedef struct {
                           const float *shares, ptrdiff_t share_width);
     int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
     int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
-                int padding, const float *fill);
+                const int *levels, int padding, const float *fill);
     int (*median)(const Image *image, const Image *out, const Network *network);
     int (*filter)(const Image *image, const Image *out, const Window *window, int border);
     int (*box)(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border);
     int (*sharpen)(const Image *image, const Image *out, float share);
     int (*jpeg)(const Image *image, const Image *out, const float *tables);
     int (*downscale)(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up);
+    int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
 } Kernels;
 
 extern const Kernels kernels_base;

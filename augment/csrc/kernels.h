@@ -18,7 +18,9 @@ static inline byte to_byte(float value) {
 #include "tone.h"
 #include "colour.h"
 #include "resize.h"
+#include "canvas.h"
 #include "warp.h"
+#include "places.h"
 #include "lines.h"
 #include "vectors.h"
 #include "median.h"
@@ -34,4 +36,5 @@ static inline byte to_byte(float value) {
         .resample_axes = resample_axes, .warp = warp,                                                       \
         .median = median, .filter = filter, .box = box, .sharpen = sharpen, .jpeg = jpeg,                   \
         .downscale = downscale,                                                                             \
+        .rearrange = rearrange,                                                                             \
     }

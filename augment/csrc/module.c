@@ -85,13 +85,13 @@ static PyObject *warp(PyObject *self, PyObject *args) {
     double m[9];
     const char *fill;
     Py_ssize_t fill_size;
-    int projective, has_field, padding, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "((ddd)(ddd)(ddd))p" PLACE "piy#", PARTS(image), PARTS(out), m, m + 1, m + 2,
-                          m + 3, m + 4, m + 5, m + 6, m + 7, m + 8, &projective, PARTS(field), &has_field, &padding,
-                          &fill, &fill_size))
+    int projective, has_field, levels[2], padding, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "((ddd)(ddd)(ddd))p" PLACE "p(ii)iy#", PARTS(image), PARTS(out), m, m + 1,
+                          m + 2, m + 3, m + 4, m + 5, m + 6, m + 7, m + 8, &projective, PARTS(field), &has_field,
+                          levels, levels + 1, &padding, &fill, &fill_size))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
-    done = kernels->warp(&image, &out, m, projective, has_field ? &field : NULL, padding, (const float *)fill);
+    done = kernels->warp(&image, &out, m, projective, has_field ? &field : NULL, levels, padding, (const float *)fill);
     Py_END_ALLOW_THREADS;
     return PyBool_FromLong(done);
 }
@@ -175,6 +175,16 @@ static PyObject *downscale(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *rearrange(PyObject *self, PyObject *args) {
+    Image image, out;
+    int flip_y, flip_x, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "pp", PARTS(image), PARTS(out), &flip_y, &flip_x)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->rearrange(&image, &out, flip_y, flip_x);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -206,6 +216,7 @@ static PyMethodDef methods[] = {
     {"sharpen", sharpen, METH_VARARGS, NULL},
     {"jpeg", jpeg, METH_VARARGS, NULL},
     {"downscale", downscale, METH_VARARGS, NULL},
+    {"rearrange", rearrange, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

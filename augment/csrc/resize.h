@@ -149,7 +149,8 @@ static void set_fill(Desk *desk, const float *fill, ptrdiff_t lanes, ptrdiff_t s
     desk->has_rests = 0;
     for (ptrdiff_t i = 0; i < blend->count; i++) {
         float level = fill[apart ? i / (blend->count / lanes) : i % lanes], rest = level - to_byte(level);
-        int first = blend->before[i] < 0 || blend->before[i] >= size, second = blend->after[i] < 0 || blend->after[i] >= size;
+        int first = blend->before[i] < 0 || blend->before[i] >= size;
+        int second = blend->after[i] < 0 || blend->after[i] >= size;
         desk->levels[i] = level;
         desk->rests[i] = rest * (float)(first * blend->weights[2 * i] + second * blend->weights[2 * i + 1]);
         desk->has_rests |= desk->rests[i] != 0;
@@ -182,8 +183,10 @@ static void blend_along(const byte *line, const Blend *blend, float *to) {
     default: blend_windows(line, blend, to, blend->windows); return;
     }
 #endif
-    for (ptrdiff_t i = 0; i < blend->count; i++)
-        to[i] = (float)(line[blend->before[i]] * blend->weights[2 * i] + line[blend->after[i]] * blend->weights[2 * i + 1]);
+    for (ptrdiff_t i = 0; i < blend->count; i++) {
+        const int16_t *weights = blend->weights + 2 * i;
+        to[i] = (float)(line[blend->before[i]] * weights[0] + line[blend->after[i]] * weights[1]);
+    }
 }
 
 #ifdef WIDE

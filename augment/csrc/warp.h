@@ -2,73 +2,9 @@
 
 #define STRETCH 256 /* pixels of the output that are done at a time */
 
-/* An image of up to four channels, 32 bits a pixel; around it lie a frame of the fill, and pixels that weigh nothing. */
-typedef struct {
-    uint32_t *pixels; /* from the frame on */
-    ptrdiff_t height, width, line;
-    int padding;
-    const float *fill; /* of each channel where bytes do not hold it */
-} Canvas;
-
-/* Gather a line of up to four channels as pixels. */
-static void pack_line(const byte *from, const Image *image, ptrdiff_t channels, uint32_t *to) {
-    ptrdiff_t n = image->width, pixel = image->pixel, i = 0;
-    const byte *second = from + image->plane, *third = second + image->plane;
-    if (channels == 3 && pixel == 1) {
-        for (; i < n; i++) to[i] = from[i] | (uint32_t)second[i] << 8 | (uint32_t)third[i] << 16;
-        return;
-    }
-#ifdef WIDE
-    if (channels == 3 && pixel == 3 && image->plane == 1) {
-        __m128i spread = _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
-        for (; i + 6 <= n; i += 4) /* 16 bytes are read for 4 pixels */
-            _mm_storeu_si128((__m128i *)(to + i),
-                             _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(from + 3 * i)), spread));
-    }
-#endif
-    for (; i < n; i++) {
-        to[i] = 0;
-        for (ptrdiff_t c = 0; c < channels; c++) to[i] |= (uint32_t)from[i * pixel + c * image->plane] << 8 * c;
-    }
-}
-
-/* Scatter pixels into a line of up to four channels. */
-static void unpack_line(const uint32_t *from, ptrdiff_t n, const Image *out, ptrdiff_t channels, byte *to) {
-    ptrdiff_t i = 0;
-#ifdef WIDE
-    if (channels == 3 && out->pixel == 3 && out->plane == 1) {
-        __m128i join = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
-        for (; i + 6 <= n; i += 4)
-            _mm_storeu_si128((__m128i *)(to + 3 * i),
-                             _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(from + i)), join));
-    }
-#endif
-    for (ptrdiff_t c = 0; c < channels; c++) {
-        byte *plane = to + c * out->plane;
-        if (out->pixel == 1)
-            for (ptrdiff_t k = i; k < n; k++) plane[k] = (byte)(from[k] >> 8 * c);
-        else
-            for (ptrdiff_t k = i; k < n; k++) plane[k * out->pixel] = (byte)(from[k] >> 8 * c);
-    }
-}
-
-/* Fill a canvas of an image's channels from c on. */
-static void set_canvas(Canvas *canvas, const Image *image, ptrdiff_t c, ptrdiff_t channels, const float *fill) {
-    uint32_t level = 0;
-    canvas->fill = NULL;
-    for (ptrdiff_t k = 0; k < channels; k++) {
-        level |= (uint32_t)to_byte(fill[c + k]) << 8 * k;
-        if (fill[c + k] != to_byte(fill[c + k])) canvas->fill = fill + c;
-    }
-    for (ptrdiff_t y = -1; y < canvas->height + 2; y++) {
-        uint32_t *line = canvas->pixels + (y + 1) * canvas->line;
-        if (y >= 0 && y < canvas->height) {
-            pack_line(image->data + c * image->plane + y * image->line, image, channels, line + 1);
-            line[0] = line[canvas->width + 1] = line[canvas->width + 2] = level;
-        } else
-            for (ptrdiff_t i = 0; i < canvas->line; i++) line[i] = level;
-    }
-}
+#define SCALE_BACK (-1.0f / UNIT)
+#define DEEP_SCALE (-1.0f / UNIT / 256)
+#define DEEP_OFFSET (HALF_RANGE / 256.0f)
 
 /* Where pixels of the output lie on a canvas. */
 typedef struct {
@@ -104,32 +40,40 @@ static void locate(Places *at, const Canvas *canvas) {
 }
 
 #ifdef WIDE
-/* Spread two neighbouring pixels in each half so that their channels are pairs of 16 bits. */
-static inline __m256i pixel_pairs(const uint32_t *one, const uint32_t *other) {
-    __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadl_epi64((const __m128i *)one)),
-                                           _mm_loadl_epi64((const __m128i *)other), 1);
-    __m128i pairs = _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1);
-    return _mm256_shuffle_epi8(both, _mm256_broadcastsi128_si256(pairs));
+/* Take two neighbouring pixels in each half so that their channels are pairs of 16 bits. */
+static inline __m256i pixel_pairs(const Canvas *canvas, ptrdiff_t one, ptrdiff_t other, int deep) {
+    __m128i bytes = _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1);
+    __m128i words = _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15), low, high;
+    if (deep) {
+        low = _mm_loadu_si128((const __m128i *)(canvas->deep + 4 * one));
+        high = _mm_loadu_si128((const __m128i *)(canvas->deep + 4 * other));
+    } else {
+        low = _mm_loadl_epi64((const __m128i *)(canvas->pixels + one));
+        high = _mm_loadl_epi64((const __m128i *)(canvas->pixels + other));
+    }
+    __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    return _mm256_shuffle_epi8(both, _mm256_broadcastsi128_si256(deep ? words : bytes));
 }
 
 /* Blend pixels ``i`` and the next, of which ``part`` says where among eight they are. */
 static inline __m256i blend_two(const Canvas *canvas, const Places *at, ptrdiff_t i, __m256i weights, __m256 share,
-                                __m256i part) {
-    const uint32_t *one = canvas->pixels + at->place[i], *other = canvas->pixels + at->place[i + 1];
+                                __m256i part, int deep) {
+    ptrdiff_t one = at->place[i], other = at->place[i + 1];
     __m256i weight = _mm256_permutevar8x32_epi32(weights, part);
-    __m256 top = _mm256_cvtepi32_ps(_mm256_madd_epi16(pixel_pairs(one, other), weight));
-    __m256i below = pixel_pairs(one + canvas->line, other + canvas->line);
+    __m256 top = _mm256_cvtepi32_ps(_mm256_madd_epi16(pixel_pairs(canvas, one, other, deep), weight));
+    __m256i below = pixel_pairs(canvas, one + canvas->line, other + canvas->line, deep);
     __m256 bottom = _mm256_cvtepi32_ps(_mm256_madd_epi16(below, weight));
     __m256 sum = _mm256_mul_ps(_mm256_sub_ps(bottom, top), _mm256_permutevar8x32_ps(share, part));
-    return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_add_ps(top, sum), _mm256_set1_ps(-1.0f / UNIT)));
+    sum = _mm256_mul_ps(_mm256_add_ps(top, sum), _mm256_set1_ps(deep ? DEEP_SCALE : SCALE_BACK));
+    return _mm256_cvtps_epi32(deep ? _mm256_add_ps(sum, _mm256_set1_ps(DEEP_OFFSET)) : sum);
 }
 
-static inline void blend_pixels(const Canvas *canvas, const Places *at, ptrdiff_t i, uint32_t *to) {
+static inline void blend_pixels(const Canvas *canvas, const Places *at, ptrdiff_t i, uint32_t *to, int deep) {
     __m256i weights = _mm256_loadu_si256((const __m256i *)(at->weights + i));
     __m256 share = _mm256_loadu_ps(at->share + i);
     __m256i part = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1), two = _mm256_set1_epi32(2), found[4];
     for (int k = 0; k < 4; k++) {
-        found[k] = blend_two(canvas, at, i + 2 * k, weights, share, part);
+        found[k] = blend_two(canvas, at, i + 2 * k, weights, share, part, deep);
         part = _mm256_add_epi32(part, two);
     }
     __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(found[0], found[1]), _mm256_packs_epi32(found[2], found[3]));
@@ -137,15 +81,21 @@ static inline void blend_pixels(const Canvas *canvas, const Places *at, ptrdiff_
     _mm256_storeu_si256((__m256i *)(to + i), bytes);
 }
 #else
-static inline void blend_pixels(const Canvas *canvas, const Places *at, ptrdiff_t start, uint32_t *to) {
+static inline float blend_pair(const Canvas *canvas, ptrdiff_t place, int c, int32_t weights, int deep) {
+    int first = (int16_t)weights, second = weights >> 16;
+    if (deep) return (float)(canvas->deep[4 * place + c] * first + canvas->deep[4 * place + 4 + c] * second);
+    const uint32_t *pixels = canvas->pixels + place;
+    return (float)((int)(pixels[0] >> 8 * c & 255) * first + (int)(pixels[1] >> 8 * c & 255) * second);
+}
+
+static inline void blend_pixels(const Canvas *canvas, const Places *at, ptrdiff_t start, uint32_t *to, int deep) {
     for (ptrdiff_t i = start; i < start + 8; i++) {
-        const uint32_t *above = canvas->pixels + at->place[i], *below = above + canvas->line;
-        int first = (int16_t)at->weights[i], second = at->weights[i] >> 16;
         to[i] = 0;
-        for (int c = 0; c < 32; c += 8) {
-            float top = (float)((int)(above[0] >> c & 255) * first + (int)(above[1] >> c & 255) * second);
-            float bottom = (float)((int)(below[0] >> c & 255) * first + (int)(below[1] >> c & 255) * second);
-            to[i] |= (uint32_t)to_byte((top + (bottom - top) * at->share[i]) * (-1.0f / UNIT)) << c;
+        for (int c = 0; c < 4; c++) {
+            float top = blend_pair(canvas, at->place[i], c, at->weights[i], deep);
+            float bottom = blend_pair(canvas, at->place[i] + canvas->line, c, at->weights[i], deep);
+            float sum = (top + (bottom - top) * at->share[i]) * (deep ? DEEP_SCALE : SCALE_BACK);
+            to[i] |= (uint32_t)to_byte(deep ? sum + DEEP_OFFSET : sum) << 8 * c;
         }
     }
 }
@@ -220,25 +170,43 @@ static void warp_line(const Canvas *canvas, const Source *source, const Image *o
         else
             place_by_matrix(source, y, x, &at);
         locate(&at, canvas);
-        for (ptrdiff_t i = 0; i < n; i += 8) blend_pixels(canvas, &at, i, pixels);
+        for (ptrdiff_t i = 0; i < n; i += 8)
+            if (canvas->deep) /* loops with constants have no choices inside */
+                blend_pixels(canvas, &at, i, pixels, 1);
+            else
+                blend_pixels(canvas, &at, i, pixels, 0);
         if (canvas->fill) blend_edges(canvas, &at, n, channels, pixels);
         unpack_line(pixels, n, out, channels, to + y * out->line + x * out->pixel);
     }
 }
 
-/* Warp an image linearly; says whether there was memory to do so. */
+/* Give memory for a canvas, and for another of it that is filtered. */
+static void *set_memory(Canvas *canvas, int16_t **spare, int deep) {
+    ptrdiff_t count = (canvas->height + 3) * canvas->line;
+    if (!deep) return canvas->pixels = malloc((size_t)count * sizeof(uint32_t));
+    canvas->deep = malloc((size_t)(2 * count + 2 * MOST_STEPS) * 4 * sizeof(int16_t));
+    *spare = canvas->deep + 4 * count;
+    return canvas->deep;
+}
+
+/* Warp an image linearly, which is filtered before by ``levels``; says whether there was memory to do so. */
 static int warp(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
-                int padding, const float *fill) {
-    Canvas canvas = {NULL, image->height, image->width, image->width + 3, padding, NULL};
+                const int *levels, int padding, const float *fill) {
+    Canvas canvas = {NULL, NULL, image->height, image->width, image->width + 3, padding, NULL};
     Source source = {matrix, projective, field};
-    canvas.pixels = malloc((size_t)((canvas.height + 3) * canvas.line) * sizeof(uint32_t));
-    if (!canvas.pixels) return 0;
+    int16_t *spare = NULL;
+    int deep = levels[0] || levels[1];
+    void *memory = set_memory(&canvas, &spare, deep);
+    if (!memory) return 0;
     for (ptrdiff_t c = 0; c < image->channels; c += 4) {
         ptrdiff_t channels = image->channels - c < 4 ? image->channels - c : 4;
-        set_canvas(&canvas, image, c, channels, fill);
+        if (deep)
+            set_deep_canvas(&canvas, &spare, image, c, channels, levels, fill);
+        else
+            set_canvas(&canvas, image, c, channels, fill);
         for (ptrdiff_t y = 0; y < out->height; y++)
             warp_line(&canvas, &source, out, channels, out->data + c * out->plane, y);
     }
-    free(canvas.pixels);
+    free(memory);
     return 1;
 }

@@ -9,6 +9,7 @@ from torch import Tensor
 from . import core
 
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+MOST_LEVELS = 4
 MOST_PIXELS = 2**28  # whose places 32 bits count
 EDGE = 1  # as ``functional.resample.PADDINGS`` numbers it
 Axis = tuple[float, float, int, int]  # factor, offset, start, size: see csrc/image.h
@@ -57,12 +58,13 @@ def warp(
     image: Tensor,  # (C, H, W), uint8
     matrix: Sequence[Sequence[float]],  # output pixel -> input pixel; its last row is (0, 0, 1) unless projective
     projective: bool,
+    levels: tuple[int, int],  # how it is filtered before along x and y: see ``functional.resample.smoothed``
     padding: int,  # a number of ``functional.resample.PADDINGS``
     fill: Sequence[float],  # one value or one a channel
     out: Tensor,  # (C, h, w), uint8, where to write
 ) -> bool:
     """Warp an image linearly by a homography."""
-    return _warp(image, matrix, projective, None, padding, fill, out)
+    return max(levels) <= MOST_LEVELS and _warp(image, matrix, projective, None, levels, padding, fill, out)
 
 
 def displace(
@@ -75,7 +77,7 @@ def displace(
     """Warp an image linearly by a displacement of every output pixel."""
     if field.dtype != torch.float32 or field.device.type != "cpu":
         return False
-    return _warp(image, IDENTITY, False, field, padding, fill, out)
+    return _warp(image, IDENTITY, False, field, (0, 0), padding, fill, out)
 
 
 def _warp(
@@ -83,6 +85,7 @@ def _warp(
     matrix: Sequence[Sequence[float]],
     projective: bool,
     field: Tensor | None,
+    levels: tuple[int, int],
     padding: int,
     fill: Sequence[float],
     out: Tensor,
@@ -94,8 +97,19 @@ def _warp(
         return False
     place = core.place(out if field is None else field)
     return core.built.warp(
-        core.place(image), core.place(out), matrix, projective, place, field is not None, padding, level
+        core.place(image), core.place(out), matrix, projective, place, field is not None, levels, padding, level
     )
+
+
+def rearrange(
+    image: Tensor,  # (C, H, W), uint8, whose axes may be exchanged
+    flips: Sequence[int],  # of the axes -2 and -1
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Copy an image turned round along axes."""
+    if not core.fits(image, out) or not out.numel():
+        return False
+    return core.built.rearrange(core.place(image), core.place(out), -2 in flips, -1 in flips)
 
 
 def _levels(fill: Sequence[float], channels: int) -> bytes | None:

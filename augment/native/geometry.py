@@ -122,11 +122,11 @@ def _warp_row(
 
 def _warp_bytes(image: Tensor, line: Line, padding: int, fill: list[float], projective: bool, out: Tensor) -> bool:
     """Warp a row linearly where there is a kernel for it."""
-    if not core.fits(image, out) or any(line.levels):
+    if not core.fits(image, out):
         return False
     m, (height, width) = line.matrix, image.shape[1:]
-    if not _is_aligned(m):
-        return kernels.warp(image, m[:3], projective, padding, fill, out)
+    if any(line.levels) or not _is_aligned(m):
+        return kernels.warp(image, m[:3], projective, line.levels, padding, fill, out)
     return kernels.resample_axes(image, (m[1][1], m[1][2], 0, height), (m[0][0], m[0][2], 0, width), padding, fill, out)
 
 
@@ -248,6 +248,8 @@ def _permuted(image: Tensor, back: Sequence[float], h: int, w: int, border: str,
         lines = torch.arange(h - 1, -1, -1, device=image.device)
         torch.index_select(part.view(-1, h, w), 1, lines, out=out.view(-1, h, w))
         return out
+    if plan.whole and out is not None and (plan.transposed or plan.flips) and _rearranged(part, plan.flips, out):
+        return out
     part = part.flip(plan.flips) if plan.flips else part
     if plan.whole:
         return part
@@ -255,6 +257,13 @@ def _permuted(image: Tensor, back: Sequence[float], h: int, w: int, border: str,
     output = level.expand(*image.shape[:-2], h, w).clone() if out is None else out.copy_(level.expand_as(out))
     output[..., plan.target[0], plan.target[1]] = part
     return output
+
+
+def _rearranged(part: Tensor, flips: list[int], out: Tensor) -> bool:
+    """Turn a row, or several, round along axes where there is a kernel for it."""
+    if part.ndim == 3:
+        return kernels.rearrange(part, flips, out)
+    return all(kernels.rearrange(row, flips, target) for row, target in zip(part, out, strict=True))
 
 
 def _at_once(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> tuple[Tensor, list[bool]] | None:
@@ -265,11 +274,21 @@ def _at_once(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: A
 
 
 def _flip_all(image: Tensor, m: list[Rows]) -> tuple[Tensor, list[bool]] | None:
-    """Flip all bytes as most rows do that are flipped, unless those are few: calls cost more than such pixels."""
+    """Flip bytes row by row where there is a kernel for it.
+
+    Else flip all as most rows do that are flipped, unless those are few: calls cost more than such pixels.
+    """
     h, w = image.shape[-2:]
     along_x, along_y = ([1.0, 0.0, 0.0], [-1.0, 0.0, w - 1.0]), ([0.0, 1.0, 0.0], [0.0, -1.0, h - 1.0])
     flips = {(-1,): [along_x[1], along_y[0]], (-2,): [along_x[0], along_y[1]], (-2, -1): [along_x[1], along_y[1]]}
     found = {axes: [row[:2] == lines for row in m] for axes, lines in flips.items()}
+    if core.built is not None:
+        output = empty_bytes_like(image, image.shape)
+        done = [False] * len(m)
+        for axes, rows in found.items():
+            for i, flipped in enumerate(rows):
+                done[i] |= flipped and kernels.rearrange(image[i], axes, output[i])
+        return output, done
     axes = max(found, key=lambda axes: sum(found[axes]))
     return (image.flip(axes), found[axes]) if 4 * sum(found[axes]) >= len(m) else None
 
