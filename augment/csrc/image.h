@@ -59,6 +59,9 @@ typedef struct {
     int (*box)(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border);
     int (*sharpen)(const Image *image, const Image *out, float share);
     int (*jpeg)(const Image *image, const Image *out, const float *tables);
+    int (*equalize)(const Image *image, const Image *out);
+    int (*stretch)(const Image *image, const Image *out);
+    int (*clahe)(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit);
 } Kernels;
 
 extern const Kernels kernels_base;

@@ -162,17 +162,14 @@ static inline void join_numbers(const float *luma_at, const float *blue, const f
 /* Write a line of colours, of which ``levels`` has room for all. */
 static void join_line(const Image *out, ptrdiff_t y, const float *luma_at, const float *blue, const float *red, byte *levels) {
     ptrdiff_t pitch = out->width + ROOM;
-    byte *planes[3] = {levels, levels + pitch, levels + 2 * pitch}, *to = out->data + y * out->line;
+    byte *planes[3] = {levels, levels + pitch, levels + 2 * pitch};
     for (ptrdiff_t x = 0; x < out->width; x += 4 * NUMBERS) {
         Numbers r[4], g[4], b[4];
         for (ptrdiff_t j = 0, at = x; j < 4; j++, at += NUMBERS)
             join_numbers(luma_at + at, blue + at, red + at, r + j, g + j, b + j);
         write_levels(planes[0] + x, r), write_levels(planes[1] + x, g), write_levels(planes[2] + x, b);
     }
-    if (interleaved(out))
-        interleave(planes[0], planes[1], planes[2], to, out->width);
-    else
-        for (ptrdiff_t c = 0; c < 3; c++) store_line(out, (Layout){3, out->width, 1}, c, y, planes[c]);
+    store_channels(out, y, levels, pitch);
 }
 
 /* Code and decode an image of three channels with quantisation tables of luma and chroma; 0 where there is no memory. */

@@ -23,5 +23,7 @@ static inline byte to_byte(float value) {
 #include "filter.h"
 #include "box.h"
 #include "jpeg.h"
+#include "histogram.h"
+#include "clahe.h"
 
-#define KERNELS {look_up, adjust_colour, median, filter, box, sharpen, jpeg}
+#define KERNELS {look_up, adjust_colour, median, filter, box, sharpen, jpeg, equalize, stretch, clahe}
