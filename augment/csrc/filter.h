@@ -15,22 +15,30 @@ static float *ring_line(const Ring *ring, ptrdiff_t y) {
 }
 
 static void ring_read(const Ring *ring, ptrdiff_t y) {
-    float *to = ring_line(ring, y);
-    const byte *from = ring->bytes;
-    ptrdiff_t n = ring->layout.width + 2 * ring->reach_x * ring->layout.step;
-    load_line(ring->image, ring->layout, ring->plane, y, ring->reach_x, ring->reach_x, ring->border, ring->bytes);
-    for (ptrdiff_t i = 0; i < n; i += NUMBERS) write_numbers(to + i, numbers_of_bytes(from + i));
+    ptrdiff_t n = ring->layout.width, step = ring->layout.step, width = n / step, i = 0;
+    float *to = ring_line(ring, y), *inner = to + ring->reach_x * step;
+    y = fold(y, ring->image->height, ring->border);
+    if (y < 0) {
+        memset(to, 0, (size_t)(n + 2 * ring->reach_x * step) * sizeof(float));
+        return;
+    }
+    const byte *from = line_of(ring->image, ring->layout, ring->plane, y, ring->bytes);
+    for (; i + NUMBERS <= n; i += NUMBERS) write_numbers(inner + i, numbers_of_bytes(from + i));
+    for (; i < n; i++) inner[i] = from[i];
+    for (i = -ring->reach_x; i < width + ring->reach_x; i == -1 ? i = width : i++) {
+        ptrdiff_t x = fold(i, width, ring->border);
+        for (ptrdiff_t c = 0; c < step; c++) inner[i * step + c] = x < 0 ? 0 : inner[x * step + c];
+    }
 }
 
-/* Add up lines times their taps, and write numbers or levels; where the taps are mirrored, two lines at once. */
-static inline void blend_lines(const float *const *lines, const float *taps, ptrdiff_t count, float *to, byte *levels,
-                               ptrdiff_t n) {
-    ptrdiff_t pairs = count / 2;
-    for (ptrdiff_t k = 0; k < pairs; k++)
-        if (taps[k] != taps[count - 1 - k]) pairs = 0;
+/* Add up ``count`` lines times their taps, the outer ``pairs`` at once, and write numbers or levels. */
+static inline void add_up(const float *const *lines, const float *taps, ptrdiff_t count, ptrdiff_t pairs, float *to,
+                          byte *levels, ptrdiff_t n) {
+    int odd = count > 2 * pairs;
     for (ptrdiff_t i = 0; i < n; i += 4 * NUMBERS) {
         Numbers sums[4];
-        for (int j = 0; j < 4; j++) sums[j] = all_of(0);
+        for (int j = 0; j < 4; j++)
+            sums[j] = odd ? times(read_numbers(lines[pairs] + i + j * NUMBERS), all_of(taps[pairs])) : all_of(0);
         for (ptrdiff_t k = 0; k < pairs; k++) {
             Numbers tap = all_of(taps[k]);
             const float *one = lines[k] + i, *other = lines[count - 1 - k] + i;
@@ -39,7 +47,7 @@ static inline void blend_lines(const float *const *lines, const float *taps, ptr
                 sums[j] = plus(sums[j], times(both, tap));
             }
         }
-        for (ptrdiff_t k = pairs; k < count - pairs; k++) {
+        for (ptrdiff_t k = pairs + odd; k < count - pairs; k++) {
             Numbers tap = all_of(taps[k]);
             for (int j = 0; j < 4; j++)
                 sums[j] = plus(sums[j], times(read_numbers(lines[k] + i + j * NUMBERS), tap));
@@ -48,6 +56,19 @@ static inline void blend_lines(const float *const *lines, const float *taps, ptr
             write_levels(levels + i, sums);
         else
             for (int j = 0; j < 4; j++) write_numbers(to + i + j * NUMBERS, sums[j]);
+    }
+}
+
+static void blend_lines(const float *const *lines, const float *taps, ptrdiff_t count, float *to, byte *levels,
+                        ptrdiff_t n) {
+    ptrdiff_t pairs = count / 2;
+    for (ptrdiff_t k = 0; k < pairs; k++)
+        if (taps[k] != taps[count - 1 - k]) pairs = 0;
+    switch (pairs ? count : 0) { /* loops over constants are unrolled */
+    case 3: add_up(lines, taps, 3, 1, to, levels, n); break;
+    case 5: add_up(lines, taps, 5, 2, to, levels, n); break;
+    case 7: add_up(lines, taps, 7, 3, to, levels, n); break;
+    default: add_up(lines, taps, count, pairs, to, levels, n);
     }
 }
 

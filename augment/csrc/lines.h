@@ -68,6 +68,13 @@ static void pick_line(const Image *image, ptrdiff_t channel, ptrdiff_t y, byte *
     for (; i < n; i++) to[i] = from[i * pixel];
 }
 
+/* Give a line of a plane: in its place where its bytes lie side by side, else in ``room``. */
+static const byte *line_of(const Image *image, Layout layout, ptrdiff_t plane, ptrdiff_t y, byte *room) {
+    if (layout.step > 1 || image->pixel == 1) return image->data + plane * image->plane + y * image->line;
+    pick_line(image, plane, y, room);
+    return room;
+}
+
 /* Write a line of a plane, with some pixels of border before and after it, one after the other. */
 static void load_line(const Image *image, Layout layout, ptrdiff_t plane, ptrdiff_t y, ptrdiff_t before, ptrdiff_t after,
                       int border, byte *to) {
