@@ -62,6 +62,7 @@ typedef struct {
     int (*equalize)(const Image *image, const Image *out);
     int (*stretch)(const Image *image, const Image *out);
     int (*clahe)(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit);
+    int (*zoom_blur)(const Image *image, const Image *out, double factor, ptrdiff_t steps);
 } Kernels;
 
 extern const Kernels kernels_base;

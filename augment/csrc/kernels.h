@@ -25,5 +25,7 @@ static inline byte to_byte(float value) {
 #include "jpeg.h"
 #include "histogram.h"
 #include "clahe.h"
+#include "zoom.h"
 
-#define KERNELS {look_up, adjust_colour, median, filter, box, sharpen, jpeg, equalize, stretch, clahe}
+#define KERNELS \
+    {look_up, adjust_colour, median, filter, box, sharpen, jpeg, equalize, stretch, clahe, zoom_blur}

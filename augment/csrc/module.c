@@ -131,6 +131,18 @@ static PyObject *clahe(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *zoom_blur(PyObject *self, PyObject *args) {
+    Image image, out;
+    double factor;
+    Py_ssize_t steps;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "dn", PARTS(image), PARTS(out), &factor, &steps)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->zoom_blur(&image, &out, factor, steps);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -160,6 +172,7 @@ static PyMethodDef methods[] = {
     {"equalize", equalize, METH_VARARGS, NULL},
     {"stretch", stretch, METH_VARARGS, NULL},
     {"clahe", clahe, METH_VARARGS, NULL},
+    {"zoom_blur", zoom_blur, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

@@ -79,3 +79,15 @@ def sharpen(
     if not core.fits(image, out) or abs(factor) > 1000:  # what moves further than floats round
         return False
     return core.built.sharpen(core.place(image), core.place(out), (1 - factor) / 13)
+
+
+def zoom_blur(
+    image: Tensor,  # (C, H, W), uint8
+    factor: float,  # the largest zoom
+    steps: int,
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Average over zooms about the centre of an image, evenly spaced from none to the largest, and round once."""
+    if not core.fits(image, out) or image.numel() == 0 or not 1 <= factor < 2**16 or not 2 <= steps < 2**12:
+        return False
+    return core.built.zoom_blur(core.place(image), core.place(out), factor, steps)

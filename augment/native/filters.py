@@ -210,7 +210,19 @@ def _zoom_row(image: Tensor, factor: Tensor, _: float, steps: int, out: Out = No
     return zoom.zoom_blur_row(image, factor.to(image.dtype), steps, out)
 
 
-_zoom = rowwise("zoom_blur", "int steps", _zoom_row, lambda image, factor, numbers, steps: [f == 1 for f in numbers])
+def _zoom_bytes(image: Tensor, factor: Tensor, number: float, steps: int, out: Tensor) -> None:
+    if not filter_kernels.zoom_blur(image, number, steps, out):
+        out.copy_(rounded(zoom.zoom_blur_row(load(image), factor.detach().float(), steps)))
+
+
+_zoom = rowwise(
+    "zoom_blur",
+    "int steps",
+    _zoom_row,
+    lambda image, factor, numbers, steps: [f == 1 for f in numbers],
+    keeps_format=True,
+    on_bytes=_zoom_bytes,
+)
 
 
 def zoom_blur(
