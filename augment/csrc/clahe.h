@@ -50,13 +50,15 @@ static void clipped_table(const Counts *counts, ptrdiff_t pixels, ptrdiff_t most
 /* Write the tables of a row of tiles. */
 static void tile_tables(const Image *image, ptrdiff_t c, Tiling down, Tiling across, ptrdiff_t row, double limit,
                         Counts *counts, byte *line, byte *tables) {
-    ptrdiff_t pixels = down.extent * across.extent, most_of_one = limit > 0 ? (ptrdiff_t)(limit * (double)pixels / LEVELS) : pixels;
+    ptrdiff_t pixels = down.extent * across.extent, most_of_one = pixels;
+    if (limit > 0 && limit < LEVELS) most_of_one = (ptrdiff_t)(limit * (double)pixels / LEVELS);
     if (most_of_one < 1) most_of_one = 1;
     memset(counts, 0, (size_t)(2 * across.count) * sizeof(Counts));
     for (ptrdiff_t y = row * down.extent; y < (row + 1) * down.extent; y++) {
         pick_line(image, c, covered(down, y), line);
         for (ptrdiff_t x = across.n; x < across.count * across.extent; x++) line[x] = line[covered(across, x)];
-        for (ptrdiff_t k = 0; k < across.count; k++) count_line(line + k * across.extent, 1, across.extent, counts + 2 * k);
+        for (ptrdiff_t k = 0; k < across.count; k++)
+            count_line(line + k * across.extent, 1, across.extent, counts + 2 * k);
     }
     for (ptrdiff_t k = 0; k < across.count; k++)
         clipped_table(counts + 2 * k, pixels, most_of_one, tables + k * LEVELS);
@@ -71,8 +73,8 @@ static void blend_tables(const byte *above, const byte *below, float part, float
 }
 
 /* Look a line up in the tables left and right of each pixel, which change at ``starts``, and blend what they say. */
-static void blend_pixels(const byte *line, const float *tables, Tiling across, const int32_t *starts, const float *parts,
-                         float *left, float *right, byte *to) {
+static void blend_pixels(const byte *line, const float *tables, Tiling across, const int32_t *starts,
+                         const float *parts, float *left, float *right, byte *to) {
     for (ptrdiff_t k = 0; k <= across.count; k++) {
         const float *one = tables + first_of(k) * LEVELS, *two = tables + second_of(k, across.count) * LEVELS;
         for (ptrdiff_t x = starts[k]; x < starts[k + 1]; x++) {
@@ -96,7 +98,8 @@ static int clahe(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t
     ptrdiff_t plane = rows * row, room = 3 * row + 4 * width, bytes = (plane + width) * (image->channels + 1);
     Counts *counts = malloc((size_t)room * sizeof(float) + (size_t)bytes);
     if (!counts) return 0;
-    float *blended = (float *)(counts + 2 * columns), *parts = blended + row, *left = parts + width, *right = left + width;
+    float *blended = (float *)(counts + 2 * columns), *parts = blended + row;
+    float *left = parts + width, *right = left + width;
     int32_t *starts = (int32_t *)(right + width);
     byte *tables = (byte *)(starts + width), *line = tables + image->channels * plane, *found = line + width;
     lay_out(across, starts, parts);

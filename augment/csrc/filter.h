@@ -72,7 +72,7 @@ static void blend_lines(const float *const *lines, const float *taps, ptrdiff_t 
     }
 }
 
-/* Give a line of levels: sums of taps anywhere in the window, and of these those of taps along x where there are any. */
+/* Give a line of levels: sums of taps anywhere in the window, and sums of these along x where there are such taps. */
 static void filter_line(const Ring *ring, const Window *window, ptrdiff_t y, float *sums, byte *levels) {
     const float *lines[MOST_TAPS];
     ptrdiff_t step = ring->layout.step, n = ring->layout.width;
@@ -89,7 +89,8 @@ static void filter_line(const Ring *ring, const Window *window, ptrdiff_t y, flo
 
 /* Correlate an image with a window; 0 where there is no memory. */
 static int filter(const Image *image, const Image *out, const Window *window, int border) {
-    Ring ring = {image, layout_of(image, out), border, 0, window->reach_y, window->reach_x, 2 * window->reach_y + 1, 0, 0, 0};
+    Ring ring = {.image = image, .layout = layout_of(image, out), .border = border};
+    ring.reach_y = window->reach_y, ring.reach_x = window->reach_x, ring.count = 2 * ring.reach_y + 1;
     ring.pitch = ring.layout.width + 2 * ring.reach_x * ring.layout.step + ROOM;
     ring.numbers = calloc((size_t)((ring.count + 2) * ring.pitch), sizeof(float));
     if (!ring.numbers) return 0;

@@ -76,8 +76,8 @@ static const byte *line_of(const Image *image, Layout layout, ptrdiff_t plane, p
 }
 
 /* Write a line of a plane, with some pixels of border before and after it, one after the other. */
-static void load_line(const Image *image, Layout layout, ptrdiff_t plane, ptrdiff_t y, ptrdiff_t before, ptrdiff_t after,
-                      int border, byte *to) {
+static void load_line(const Image *image, Layout layout, ptrdiff_t plane, ptrdiff_t y, ptrdiff_t before,
+                      ptrdiff_t after, int border, byte *to) {
     ptrdiff_t n = layout.width, step = layout.step, width = n / step;
     y = fold(y, image->height, border);
     if (y < 0) {
@@ -104,7 +104,7 @@ static void store_line(const Image *out, Layout layout, ptrdiff_t plane, ptrdiff
 }
 
 #ifdef WIDE
-/* Say which pixel of a line lies where in 16 of 48 bytes: of each of three lines in the first, the second and the last. */
+/* Say which pixel of a line lies where in 16 of 48 bytes, for each of three lines in each of three parts. */
 static inline __m128i interleaving(int which) {
     enum { N = 128 }; /* of another line */
     static const byte places[9][16] = {

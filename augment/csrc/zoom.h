@@ -6,7 +6,7 @@ typedef struct {
     float *share;
 } Fall;
 
-/* Say where ``n`` places fall if what lies ``inverse`` from the centre moves to a distance of one, and repeat the last. */
+/* Say where ``n`` places fall that come ``inverse`` times as near to the centre; the last one is repeated. */
 static void fall(Fall to, ptrdiff_t n, ptrdiff_t room, double inverse) {
     double offset = (1 - inverse) * (double)(n - 1) / 2;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -68,7 +68,8 @@ static void zoom_plane(const float *plane, ptrdiff_t height, ptrdiff_t width, pt
 
 /* Average an image over ``steps`` zooms from none to ``factor``, which is at least 1; 0 where there is no memory. */
 static int zoom_blur(const Image *image, const Image *out, double factor, ptrdiff_t steps) {
-    ptrdiff_t height = image->height, width = image->width, zooms = steps - 1, pitch = width + ROOM, all = height * pitch;
+    ptrdiff_t height = image->height, width = image->width, zooms = steps - 1;
+    ptrdiff_t pitch = width + ROOM, all = height * pitch;
     ptrdiff_t floats = all + 2 * pitch + 2 * zooms * (pitch + height);
     float *plane = calloc(1, (size_t)floats * sizeof(float) + (size_t)(image->channels * all + pitch));
     Fall *falls = malloc((size_t)(2 * zooms + 1) * sizeof(Fall));
