@@ -137,6 +137,19 @@ def test_sharpening_is_exact(instructions, factor):
             assert torch.equal(found, other)
 
 
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize(("radius", "count"), [(0, 3), (1, 3), (4, 3), (9, 5)])
+def test_disk_blur_is_exact(instructions, border, radius, count):
+    taps = filters.gaussian_weights(torch.tensor([0.4]), count)[0].tolist()
+    for size in SIZES:
+        for image in images(size):
+            if not fits(size, [2 * (radius + count // 2) + 1] * 2, border):
+                assert not filter_kernels.disk_blur(image, radius, taps, border, torch.empty_like(image))
+                continue
+            found = done(filter_kernels.disk_blur, image, radius, taps, border)
+            exact(found, filters.disk_blur(image.double(), radius, taps, border))
+
+
 @pytest.mark.parametrize(("factor", "steps"), [(1.31, 4), (1.02, 2), (9.0, 7)])
 def test_zoom_blur_is_exact(instructions, factor, steps):
     for size in SIZES:
@@ -167,11 +180,12 @@ def test_instruction_sets_agree():
     found = []
     for name in core.built.sets():
         core.built.use(name)
-        outs = [torch.empty_like(image) for _ in range(4)]
+        outs = [torch.empty_like(image) for _ in range(5)]
         assert filter_kernels.separable_filter(image, taps, taps, "reflect", outs[0])
         assert filter_kernels.box_blur(image, 20, 20, "reflect", outs[1])
         assert filter_kernels.sharpen(image, 1.3, outs[2])
         assert filter_kernels.zoom_blur(image, 1.4, 6, outs[3])
+        assert filter_kernels.disk_blur(image, 5, taps, "replicate", outs[4])
         found.append(torch.stack(outs))
     assert all(torch.equal(found[0], other) for other in found)
 
@@ -193,6 +207,7 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format):
             native.separable_filter(image, weights, weights, "circular"),
             native.filter2d(image, square, "constant"),
             native.zoom_blur(image, torch.tensor([1.37, 1.0, 2.2]), 5),
+            native.defocus(image, torch.tensor([3.0, 0, 10.0]), torch.tensor([0.3, 0, 0.5]), 10, "reflect"),
         ]
 
     by_kernels = outputs()

@@ -63,6 +63,8 @@ typedef struct {
     int (*stretch)(const Image *image, const Image *out);
     int (*clahe)(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit);
     int (*zoom_blur)(const Image *image, const Image *out, double factor, ptrdiff_t steps);
+    int (*disk_blur)(const Image *image, const Image *out, ptrdiff_t radius, const float *taps, ptrdiff_t count,
+                     int border);
 } Kernels;
 
 extern const Kernels kernels_base;

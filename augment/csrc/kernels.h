@@ -26,6 +26,7 @@ static inline byte to_byte(float value) {
 #include "histogram.h"
 #include "clahe.h"
 #include "zoom.h"
+#include "disk.h"
 
 #define KERNELS \
-    {look_up, adjust_colour, median, filter, box, sharpen, jpeg, equalize, stretch, clahe, zoom_blur}
+    {look_up, adjust_colour, median, filter, box, sharpen, jpeg, equalize, stretch, clahe, zoom_blur, disk_blur}

@@ -143,6 +143,18 @@ static PyObject *zoom_blur(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *disk_blur(PyObject *self, PyObject *args) {
+    Image image, out;
+    Py_ssize_t radius, size;
+    const char *taps;
+    int border, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "ny#i", PARTS(image), PARTS(out), &radius, &taps, &size, &border)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->disk_blur(&image, &out, radius, (const float *)taps, size / (Py_ssize_t)sizeof(float), border);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -173,6 +185,7 @@ static PyMethodDef methods[] = {
     {"stretch", stretch, METH_VARARGS, NULL},
     {"clahe", clahe, METH_VARARGS, NULL},
     {"zoom_blur", zoom_blur, METH_VARARGS, NULL},
+    {"disk_blur", disk_blur, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},
