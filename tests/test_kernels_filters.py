@@ -4,7 +4,7 @@ import pytest
 import torch
 from kernel_images import done, exact, images, near
 
-from augment.functional import filters, median
+from augment.functional import filters, median, zoom
 from augment.kernels import core
 from augment.kernels import filters as filter_kernels
 from augment.kernels import median as median_kernel
@@ -137,6 +137,33 @@ def test_sharpening_is_exact(instructions, factor):
             assert torch.equal(found, other)
 
 
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize(("radius", "count"), [(0, 3), (1, 3), (4, 3), (9, 5)])
+def test_disk_blur_is_exact(instructions, border, radius, count):
+    taps = filters.gaussian_weights(torch.tensor([0.4]), count)[0].tolist()
+    for size in SIZES:
+        for image in images(size):
+            if not fits(size, [2 * (radius + count // 2) + 1] * 2, border):
+                assert not filter_kernels.disk_blur(image, radius, taps, border, torch.empty_like(image))
+                continue
+            found = done(filter_kernels.disk_blur, image, radius, taps, border)
+            exact(found, filters.disk_blur(image.double(), radius, taps, border))
+
+
+@pytest.mark.parametrize(("factor", "steps"), [(1.31, 4), (1.02, 2), (9.0, 7)])
+def test_zoom_blur_is_exact(instructions, factor, steps):
+    for size in SIZES:
+        for image in images(size):
+            found = done(filter_kernels.zoom_blur, image, factor, steps)
+            exact(found, zoom.zoom_blur_row(image.double(), torch.tensor(factor, dtype=torch.float64), steps))
+
+
+def test_zooms_that_shrink_are_left_to_torch():
+    image = torch.zeros(3, 9, 9, dtype=torch.uint8)
+    assert not filter_kernels.zoom_blur(image, 0.9, 5, image.clone())
+    assert not filter_kernels.zoom_blur(image, 1.5, 1, image.clone())
+
+
 @pytest.mark.parametrize("channels", [1, 2, 4, 5])
 def test_filters_take_any_channels(instructions, channels):
     for image in images((20, 33), channels):
@@ -153,10 +180,12 @@ def test_instruction_sets_agree():
     found = []
     for name in core.built.sets():
         core.built.use(name)
-        outs = [torch.empty_like(image) for _ in range(3)]
+        outs = [torch.empty_like(image) for _ in range(5)]
         assert filter_kernels.separable_filter(image, taps, taps, "reflect", outs[0])
         assert filter_kernels.box_blur(image, 20, 20, "reflect", outs[1])
         assert filter_kernels.sharpen(image, 1.3, outs[2])
+        assert filter_kernels.zoom_blur(image, 1.4, 6, outs[3])
+        assert filter_kernels.disk_blur(image, 5, taps, "replicate", outs[4])
         found.append(torch.stack(outs))
     assert all(torch.equal(found[0], other) for other in found)
 
@@ -177,6 +206,8 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format):
             native.sharpen(image, torch.tensor([0.2, 1.0, 1.9])),
             native.separable_filter(image, weights, weights, "circular"),
             native.filter2d(image, square, "constant"),
+            native.zoom_blur(image, torch.tensor([1.37, 1.0, 2.2]), 5),
+            native.defocus(image, torch.tensor([3.0, 0, 10.0]), torch.tensor([0.3, 0, 0.5]), 10, "reflect"),
         ]
 
     by_kernels = outputs()

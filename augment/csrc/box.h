@@ -1,8 +1,8 @@
 /* Sums over windows, which are whole numbers. */
 
 /* Averages over a box: sums along y get the line that comes in and lose the one that leaves. */
-#define BOX(SUFFIX, SUM, READ)                                                                                               \
-    static void slide_##SUFFIX(SUM *restrict sums, const byte *in, int sign, ptrdiff_t n) {                           \
+#define BOX(SUFFIX, SUM, READ)                                                                                         \
+    static void slide_##SUFFIX(SUM *restrict sums, const byte *in, int sign, ptrdiff_t n) {                            \
         if (sign > 0)                                                                                                  \
             for (ptrdiff_t i = 0; i < n; i++) sums[i] = (SUM)(sums[i] + in[i]);                                        \
         else                                                                                                           \
@@ -32,13 +32,13 @@
         byte *found = lines + height * pitch;                                                                          \
         memset(sums, 0, (size_t)line * sizeof(SUM));                                                                   \
         for (ptrdiff_t i = 0; i < image->height + height - 1; i++) {                                                   \
-            byte *now = lines + i % height * pitch;                                                                     \
+            byte *now = lines + i % height * pitch;                                                                    \
             if (i >= height) slide_##SUFFIX(sums, now, -1, line);                                                      \
             load_line(image, layout, plane, i - above, before, after, border, now);                                    \
             slide_##SUFFIX(sums, now, 1, line);                                                                        \
             if (i < height - 1) continue;                                                                              \
-            box_line_##SUFFIX(sums, sums + pitch, width, layout.step, layout.width);                                    \
-            average_##SUFFIX(sums + pitch, found, 1 / (float)(height * width), layout.width);                           \
+            box_line_##SUFFIX(sums, sums + pitch, width, layout.step, layout.width);                                   \
+            average_##SUFFIX(sums + pitch, found, 1 / (float)(height * width), layout.width);                          \
             store_line(out, layout, plane, i - height + 1, found);                                                     \
         }                                                                                                              \
     }

@@ -15,22 +15,30 @@ static float *ring_line(const Ring *ring, ptrdiff_t y) {
 }
 
 static void ring_read(const Ring *ring, ptrdiff_t y) {
-    float *to = ring_line(ring, y);
-    const byte *from = ring->bytes;
-    ptrdiff_t n = ring->layout.width + 2 * ring->reach_x * ring->layout.step;
-    load_line(ring->image, ring->layout, ring->plane, y, ring->reach_x, ring->reach_x, ring->border, ring->bytes);
-    for (ptrdiff_t i = 0; i < n; i += NUMBERS) write_numbers(to + i, numbers_of_bytes(from + i));
+    ptrdiff_t n = ring->layout.width, step = ring->layout.step, width = n / step, i = 0;
+    float *to = ring_line(ring, y), *inner = to + ring->reach_x * step;
+    y = fold(y, ring->image->height, ring->border);
+    if (y < 0) {
+        memset(to, 0, (size_t)(n + 2 * ring->reach_x * step) * sizeof(float));
+        return;
+    }
+    const byte *from = line_of(ring->image, ring->layout, ring->plane, y, ring->bytes);
+    for (; i + NUMBERS <= n; i += NUMBERS) write_numbers(inner + i, numbers_of_bytes(from + i));
+    for (; i < n; i++) inner[i] = from[i];
+    for (i = -ring->reach_x; i < width + ring->reach_x; i == -1 ? i = width : i++) {
+        ptrdiff_t x = fold(i, width, ring->border);
+        for (ptrdiff_t c = 0; c < step; c++) inner[i * step + c] = x < 0 ? 0 : inner[x * step + c];
+    }
 }
 
-/* Add up lines times their taps, and write numbers or levels; where the taps are mirrored, two lines at once. */
-static inline void blend_taps(const float *const *lines, const float *taps, ptrdiff_t count, float *to, byte *levels,
-                               ptrdiff_t n) {
-    ptrdiff_t pairs = count / 2;
-    for (ptrdiff_t k = 0; k < pairs; k++)
-        if (taps[k] != taps[count - 1 - k]) pairs = 0;
+/* Add up ``count`` lines times their taps, the outer ``pairs`` at once, and write numbers or levels. */
+static inline void add_up(const float *const *lines, const float *taps, ptrdiff_t count, ptrdiff_t pairs, float *to,
+                          byte *levels, ptrdiff_t n) {
+    int odd = count > 2 * pairs;
     for (ptrdiff_t i = 0; i < n; i += 4 * NUMBERS) {
         Numbers sums[4];
-        for (int j = 0; j < 4; j++) sums[j] = all_of(0);
+        for (int j = 0; j < 4; j++)
+            sums[j] = odd ? times(read_numbers(lines[pairs] + i + j * NUMBERS), all_of(taps[pairs])) : all_of(0);
         for (ptrdiff_t k = 0; k < pairs; k++) {
             Numbers tap = all_of(taps[k]);
             const float *one = lines[k] + i, *other = lines[count - 1 - k] + i;
@@ -39,7 +47,7 @@ static inline void blend_taps(const float *const *lines, const float *taps, ptrd
                 sums[j] = plus(sums[j], times(both, tap));
             }
         }
-        for (ptrdiff_t k = pairs; k < count - pairs; k++) {
+        for (ptrdiff_t k = pairs + odd; k < count - pairs; k++) {
             Numbers tap = all_of(taps[k]);
             for (int j = 0; j < 4; j++)
                 sums[j] = plus(sums[j], times(read_numbers(lines[k] + i + j * NUMBERS), tap));
@@ -51,7 +59,20 @@ static inline void blend_taps(const float *const *lines, const float *taps, ptrd
     }
 }
 
-/* Give a line of levels: sums of taps anywhere in the window, and of these those of taps along x where there are any. */
+static void blend_taps(const float *const *lines, const float *taps, ptrdiff_t count, float *to, byte *levels,
+                        ptrdiff_t n) {
+    ptrdiff_t pairs = count / 2;
+    for (ptrdiff_t k = 0; k < pairs; k++)
+        if (taps[k] != taps[count - 1 - k]) pairs = 0;
+    switch (pairs ? count : 0) { /* loops over constants are unrolled */
+    case 3: add_up(lines, taps, 3, 1, to, levels, n); break;
+    case 5: add_up(lines, taps, 5, 2, to, levels, n); break;
+    case 7: add_up(lines, taps, 7, 3, to, levels, n); break;
+    default: add_up(lines, taps, count, pairs, to, levels, n);
+    }
+}
+
+/* Give a line of levels: sums of taps anywhere in the window, and sums of these along x where there are such taps. */
 static void filter_line(const Ring *ring, const Window *window, ptrdiff_t y, float *sums, byte *levels) {
     const float *lines[MOST_TAPS];
     ptrdiff_t step = ring->layout.step, n = ring->layout.width;
@@ -68,7 +89,8 @@ static void filter_line(const Ring *ring, const Window *window, ptrdiff_t y, flo
 
 /* Correlate an image with a window; 0 where there is no memory. */
 static int filter(const Image *image, const Image *out, const Window *window, int border) {
-    Ring ring = {image, layout_of(image, out), border, 0, window->reach_y, window->reach_x, 2 * window->reach_y + 1, 0, 0, 0};
+    Ring ring = {.image = image, .layout = layout_of(image, out), .border = border};
+    ring.reach_y = window->reach_y, ring.reach_x = window->reach_x, ring.count = 2 * ring.reach_y + 1;
     ring.pitch = ring.layout.width + 2 * ring.reach_x * ring.layout.step + ROOM;
     ring.numbers = calloc((size_t)((ring.count + 2) * ring.pitch), sizeof(float));
     if (!ring.numbers) return 0;

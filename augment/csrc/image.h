@@ -73,6 +73,12 @@ typedef struct {
     int (*jpeg)(const Image *image, const Image *out, const float *tables);
     int (*downscale)(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up);
     int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
+    int (*equalize)(const Image *image, const Image *out);
+    int (*stretch)(const Image *image, const Image *out);
+    int (*clahe)(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit);
+    int (*zoom_blur)(const Image *image, const Image *out, double factor, ptrdiff_t steps);
+    int (*disk_blur)(const Image *image, const Image *out, ptrdiff_t radius, const float *taps, ptrdiff_t count,
+                     int border);
 } Kernels;
 
 extern const Kernels kernels_base;

@@ -18,7 +18,7 @@ static inline Numbers four(const Numbers *v, float a, float b, float c, float d)
     return plus(one, plus(times(v[2], all_of(c)), times(v[3], all_of(d))));
 }
 
-/* Give the orthonormal cosine transform of eight samples: that of their sums, and of their differences, about the middle. */
+/* Give the orthonormal cosine transform of eight samples, by way of sums and differences about their middle. */
 static inline void dct(Numbers *v) {
     Numbers s[4], d[4];
     for (int k = 0; k < 4; k++) s[k] = plus(v[k], v[7 - k]), d[k] = minus(v[k], v[7 - k]);
@@ -142,7 +142,7 @@ static void code_chroma(const Image *image, ptrdiff_t height, ptrdiff_t width, c
     }
 }
 
-/* Interpolate a line of chroma between two lines, and then between neighbours: places lie a quarter from the nearest. */
+/* Interpolate between two lines of chroma, and then between neighbours: places lie a quarter from the nearest. */
 static void double_line(const float *near, const float *far, ptrdiff_t half, float *line, float *restrict to) {
     for (ptrdiff_t i = 0; i < half; i++) line[i] = near[i] + 0.25f * (far[i] - near[i]);
     line[-1] = line[0], line[half] = line[half - 1];
@@ -152,7 +152,8 @@ static void double_line(const float *near, const float *far, ptrdiff_t half, flo
     }
 }
 
-static inline void join_numbers(const float *luma_at, const float *blue, const float *red, Numbers *r, Numbers *g, Numbers *b) {
+static inline void join_numbers(const float *luma_at, const float *blue, const float *red, Numbers *r, Numbers *g,
+                                Numbers *b) {
     Numbers level = plus(read_numbers(luma_at), all_of(SHIFT)), u = read_numbers(blue), v = read_numbers(red);
     *r = plus(level, times(v, all_of(1 / RED)));
     *g = minus(minus(level, times(v, all_of(0.299f / RED / 0.587f))), times(u, all_of(0.114f / BLUE / 0.587f)));
@@ -160,22 +161,20 @@ static inline void join_numbers(const float *luma_at, const float *blue, const f
 }
 
 /* Write a line of colours, of which ``levels`` has room for all. */
-static void join_line(const Image *out, ptrdiff_t y, const float *luma_at, const float *blue, const float *red, byte *levels) {
+static void join_line(const Image *out, ptrdiff_t y, const float *luma_at, const float *blue, const float *red,
+                      byte *levels) {
     ptrdiff_t pitch = out->width + ROOM;
-    byte *planes[3] = {levels, levels + pitch, levels + 2 * pitch}, *to = out->data + y * out->line;
+    byte *planes[3] = {levels, levels + pitch, levels + 2 * pitch};
     for (ptrdiff_t x = 0; x < out->width; x += 4 * NUMBERS) {
         Numbers r[4], g[4], b[4];
         for (ptrdiff_t j = 0, at = x; j < 4; j++, at += NUMBERS)
             join_numbers(luma_at + at, blue + at, red + at, r + j, g + j, b + j);
         write_levels(planes[0] + x, r), write_levels(planes[1] + x, g), write_levels(planes[2] + x, b);
     }
-    if (interleaved(out))
-        interleave(planes[0], planes[1], planes[2], to, out->width);
-    else
-        for (ptrdiff_t c = 0; c < 3; c++) store_line(out, (Layout){3, out->width, 1}, c, y, planes[c]);
+    store_channels(out, y, levels, pitch);
 }
 
-/* Code and decode an image of three channels with quantisation tables of luma and chroma; 0 where there is no memory. */
+/* Code and decode an image of three channels with tables of luma and chroma; 0 where there is no memory. */
 static int jpeg(const Image *image, const Image *out, const float *tables) {
     ptrdiff_t height = (image->height + 15) / 16 * 16, width = (image->width + 15) / 16 * 16, half = width / 2;
     float *chroma = malloc((size_t)(height * half + 13 * width + 4 * ROOM) * sizeof(float)), steps[2][64];

@@ -28,6 +28,10 @@ static inline byte to_byte(float value) {
 #include "box.h"
 #include "jpeg.h"
 #include "downscale.h"
+#include "histogram.h"
+#include "clahe.h"
+#include "zoom.h"
+#include "disk.h"
 
 #define KERNELS                                                                                             \
     {                                                                                                       \
@@ -35,6 +39,6 @@ static inline byte to_byte(float value) {
         .adjust_colour = adjust_colour,                                                                     \
         .resample_axes = resample_axes, .warp = warp,                                                       \
         .median = median, .filter = filter, .box = box, .sharpen = sharpen, .jpeg = jpeg,                   \
-        .downscale = downscale,                                                                             \
-        .rearrange = rearrange,                                                                             \
+        .downscale = downscale, .rearrange = rearrange, .equalize = equalize, .stretch = stretch,           \
+        .clahe = clahe, .zoom_blur = zoom_blur, .disk_blur = disk_blur,                                     \
     }

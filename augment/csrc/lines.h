@@ -27,21 +27,68 @@ static inline ptrdiff_t fold(ptrdiff_t i, ptrdiff_t n, int border) {
     return i < 0 ? -i : 2 * (n - 1) - i;
 }
 
+#ifdef WIDE
+/* Say which byte of a part of 48 bytes, which are three parts, goes where among 16 pixels of a channel. */
+static inline __m128i picking(int channel, int part) {
+    enum { N = 128 }; /* of another part */
+    static const byte places[9][16] = {
+        {0, 3, 6, 9, 12, 15, N, N, N, N, N, N, N, N, N, N},
+        {N, N, N, N, N, N, 2, 5, 8, 11, 14, N, N, N, N, N},
+        {N, N, N, N, N, N, N, N, N, N, N, 1, 4, 7, 10, 13},
+        {1, 4, 7, 10, 13, N, N, N, N, N, N, N, N, N, N, N},
+        {N, N, N, N, N, 0, 3, 6, 9, 12, 15, N, N, N, N, N},
+        {N, N, N, N, N, N, N, N, N, N, N, 2, 5, 8, 11, 14},
+        {2, 5, 8, 11, 14, N, N, N, N, N, N, N, N, N, N, N},
+        {N, N, N, N, N, 1, 4, 7, 10, 13, N, N, N, N, N, N},
+        {N, N, N, N, N, N, N, N, N, N, 0, 3, 6, 9, 12, 15},
+    };
+    return _mm_loadu_si128((const __m128i *)places[3 * channel + part]);
+}
+#endif
+
+/* Read a line of one channel. */
+static void pick_line(const Image *image, ptrdiff_t channel, ptrdiff_t y, byte *restrict to) {
+    const byte *from = image->data + channel * image->plane + y * image->line;
+    ptrdiff_t i = 0, n = image->width, pixel = image->pixel;
+    if (pixel == 1) {
+        memcpy(to, from, (size_t)n);
+        return;
+    }
+#ifdef WIDE
+    const byte *first = from - channel; /* no byte beside the line is read */
+    for (; interleaved(image) && pixel == 3 && i + 16 <= n; i += 16) {
+        __m128i found = _mm_setzero_si128();
+        for (int part = 0; part < 3; part++) {
+            __m128i bytes = _mm_loadu_si128((const __m128i *)(first + 3 * i + 16 * part));
+            found = _mm_or_si128(found, _mm_shuffle_epi8(bytes, picking((int)channel, part)));
+        }
+        _mm_storeu_si128((__m128i *)(to + i), found);
+    }
+#endif
+    for (; i < n; i++) to[i] = from[i * pixel];
+}
+
+/* Give a line of a plane: in its place where its bytes lie side by side, else in ``room``. */
+static const byte *line_of(const Image *image, Layout layout, ptrdiff_t plane, ptrdiff_t y, byte *room) {
+    if (layout.step > 1 || image->pixel == 1) return image->data + plane * image->plane + y * image->line;
+    pick_line(image, plane, y, room);
+    return room;
+}
+
 /* Write a line of a plane, with some pixels of border before and after it, one after the other. */
-static void load_line(const Image *image, Layout layout, ptrdiff_t plane, ptrdiff_t y, ptrdiff_t before, ptrdiff_t after,
-                      int border, byte *to) {
+static void load_line(const Image *image, Layout layout, ptrdiff_t plane, ptrdiff_t y, ptrdiff_t before,
+                      ptrdiff_t after, int border, byte *to) {
     ptrdiff_t n = layout.width, step = layout.step, width = n / step;
     y = fold(y, image->height, border);
     if (y < 0) {
         memset(to, 0, (size_t)((before + after) * step + n));
         return;
     }
-    const byte *from = image->data + plane * image->plane + y * image->line;
     byte *inner = to + before * step;
-    if (step > 1 || image->pixel == 1)
-        memcpy(inner, from, (size_t)n);
+    if (step > 1)
+        memcpy(inner, image->data + y * image->line, (size_t)n);
     else
-        for (ptrdiff_t i = 0; i < n; i++) inner[i] = from[i * image->pixel];
+        pick_line(image, plane, y, inner);
     for (ptrdiff_t i = -before; i < width + after; i == -1 ? i = width : i++) {
         ptrdiff_t x = fold(i, width, border);
         for (ptrdiff_t c = 0; c < step; c++) inner[i * step + c] = x < 0 ? 0 : inner[x * step + c];
@@ -57,7 +104,7 @@ static void store_line(const Image *out, Layout layout, ptrdiff_t plane, ptrdiff
 }
 
 #ifdef WIDE
-/* Say which pixel of a line lies where in 16 of 48 bytes: of each of three lines in the first, the second and the last. */
+/* Say which pixel of a line lies where in 16 of 48 bytes, for each of three lines in each of three parts. */
 static inline __m128i interleaving(int which) {
     enum { N = 128 }; /* of another line */
     static const byte places[9][16] = {
@@ -91,4 +138,13 @@ static void interleave(const byte *a, const byte *b, const byte *c, byte *restri
     }
 #endif
     for (; i < n; i++) to[3 * i] = a[i], to[3 * i + 1] = b[i], to[3 * i + 2] = c[i];
+}
+
+/* Write a line of all channels, which are ``pitch`` bytes apart. */
+static void store_channels(const Image *out, ptrdiff_t y, const byte *lines, ptrdiff_t pitch) {
+    if (interleaved(out) && out->channels == 3)
+        interleave(lines, lines + pitch, lines + 2 * pitch, out->data + y * out->line, out->width);
+    else
+        for (ptrdiff_t c = 0; c < out->channels; c++)
+            store_line(out, (Layout){out->channels, out->width, 1}, c, y, lines + c * pitch);
 }

@@ -32,7 +32,8 @@ static void compare_all(const Network *network, const byte *lines, ptrdiff_t lin
         const byte *parts[3];
         for (int i = 0; i < 3; i++) {
             ptrdiff_t image = now->images[i];
-            const byte *from = image < network->inputs ? lines + image * line : slots + (image - network->inputs) * slot;
+            ptrdiff_t result = image - network->inputs;
+            const byte *from = result < 0 ? lines + image * line : slots + result * slot;
             parts[i] = from + now->columns[i] * step;
         }
         int last = k == network->count - 1;
@@ -67,18 +68,18 @@ static inline void merge_1(const Bytes *a, const Bytes *b, Bytes *out) {
 }
 
 /* Merge two sorted sequences of N by merging those of even and of odd places (K. E. Batcher, AFIPS 1968). */
-#define MERGE(N, EVENS, ODDS)                                                     \
-    static inline void merge_##N(const Bytes *a, const Bytes *b, Bytes *out) {    \
-        Bytes parts[2][N], even[N + 1], odd[N + 1];                               \
-        for (int i = 0; i < EVENS; i++) parts[0][i] = a[2 * i], parts[1][i] = b[2 * i];        \
-        merge_##EVENS(parts[0], parts[1], even);                                  \
-        for (int i = 0; i < ODDS; i++) parts[0][i] = a[2 * i + 1], parts[1][i] = b[2 * i + 1]; \
-        merge_##ODDS(parts[0], parts[1], odd);                                    \
-        out[0] = even[0], out[2 * N - 1] = N % 2 ? even[N] : odd[N - 1];          \
-        for (int i = 0; i < N - 1; i++) {                                         \
-            out[2 * i + 1] = lesser(odd[i], even[i + 1]);                         \
-            out[2 * i + 2] = greater(odd[i], even[i + 1]);                        \
-        }                                                                         \
+#define MERGE(N, EVENS, ODDS)                                                                    \
+    static inline void merge_##N(const Bytes *a, const Bytes *b, Bytes *out) {                   \
+        Bytes parts[2][N], even[N + 1], odd[N + 1];                                              \
+        for (int i = 0; i < EVENS; i++) parts[0][i] = a[2 * i], parts[1][i] = b[2 * i];          \
+        merge_##EVENS(parts[0], parts[1], even);                                                 \
+        for (int i = 0; i < ODDS; i++) parts[0][i] = a[2 * i + 1], parts[1][i] = b[2 * i + 1];   \
+        merge_##ODDS(parts[0], parts[1], odd);                                                   \
+        out[0] = even[0], out[2 * N - 1] = N % 2 ? even[N] : odd[N - 1];                         \
+        for (int i = 0; i < N - 1; i++) {                                                        \
+            out[2 * i + 1] = lesser(odd[i], even[i + 1]);                                        \
+            out[2 * i + 2] = greater(odd[i], even[i + 1]);                                       \
+        }                                                                                        \
     }
 MERGE(2, 1, 1)
 MERGE(3, 2, 1)

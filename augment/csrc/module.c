@@ -185,6 +185,55 @@ static PyObject *rearrange(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
+static PyObject *remap(PyObject *args, int (*kernel)(const Image *image, const Image *out)) {
+    Image image, out;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE, PARTS(image), PARTS(out))) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernel(&image, &out);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *equalize(PyObject *self, PyObject *args) { return remap(args, kernels->equalize); }
+static PyObject *stretch(PyObject *self, PyObject *args) { return remap(args, kernels->stretch); }
+
+static PyObject *clahe(PyObject *self, PyObject *args) {
+    Image image, out;
+    Py_ssize_t rows, columns;
+    double limit;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "nnd", PARTS(image), PARTS(out), &rows, &columns, &limit)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->clahe(&image, &out, rows, columns, limit);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *zoom_blur(PyObject *self, PyObject *args) {
+    Image image, out;
+    double factor;
+    Py_ssize_t steps;
+    int done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "dn", PARTS(image), PARTS(out), &factor, &steps)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->zoom_blur(&image, &out, factor, steps);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+static PyObject *disk_blur(PyObject *self, PyObject *args) {
+    Image image, out;
+    Py_ssize_t radius, size;
+    const char *taps;
+    int border, done;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "ny#i", PARTS(image), PARTS(out), &radius, &taps, &size, &border)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    done = kernels->disk_blur(&image, &out, radius, (const float *)taps, size / (Py_ssize_t)sizeof(float), border);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -217,6 +266,11 @@ static PyMethodDef methods[] = {
     {"jpeg", jpeg, METH_VARARGS, NULL},
     {"downscale", downscale, METH_VARARGS, NULL},
     {"rearrange", rearrange, METH_VARARGS, NULL},
+    {"equalize", equalize, METH_VARARGS, NULL},
+    {"stretch", stretch, METH_VARARGS, NULL},
+    {"clahe", clahe, METH_VARARGS, NULL},
+    {"zoom_blur", zoom_blur, METH_VARARGS, NULL},
+    {"disk_blur", disk_blur, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

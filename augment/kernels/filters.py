@@ -8,7 +8,7 @@ from torch import Tensor
 from ..functional.filters import BORDERS
 from . import core
 
-MOST_TAPS = 256  # as in csrc/image.h
+MOST_TAPS, MOST_SOFT = 256, 8  # as in csrc/image.h and csrc/disk.h
 
 
 def _filter(
@@ -79,3 +79,30 @@ def sharpen(
     if not core.fits(image, out) or abs(factor) > 1000:  # what moves further than floats round
         return False
     return core.built.sharpen(core.place(image), core.place(out), (1 - factor) / 13)
+
+
+def disk_blur(
+    image: Tensor,  # (C, H, W), uint8
+    radius: int,
+    taps: Sequence[float],  # of the Gaussian that softens the disk, an odd number
+    border: str,
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Average over a disk with soft edges, and round once."""
+    reach = radius + len(taps) // 2
+    if len(taps) > MOST_SOFT or radius >= MOST_TAPS or not _fits(image, out, (reach, reach), border):
+        return False
+    row = struct.pack(f"{len(taps)}f", *taps)
+    return core.built.disk_blur(core.place(image), core.place(out), radius, row, BORDERS.index(border))
+
+
+def zoom_blur(
+    image: Tensor,  # (C, H, W), uint8
+    factor: float,  # the largest zoom
+    steps: int,
+    out: Tensor,  # (C, H, W), uint8, where to write
+) -> bool:
+    """Average over zooms about the centre of an image, evenly spaced from none to the largest, and round once."""
+    if not core.fits(image, out) or image.numel() == 0 or not 1 <= factor < 2**16 or not 2 <= steps < 2**12:
+        return False
+    return core.built.zoom_blur(core.place(image), core.place(out), factor, steps)

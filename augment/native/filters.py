@@ -184,11 +184,20 @@ def _defocus_row(image: Tensor, params: Tensor, numbers: list[float], border: st
     return filters.disk_blur(image, radius, taps, border)
 
 
+def _defocus_bytes(image: Tensor, params: Tensor, numbers: list[float], border: str, out: Tensor) -> None:
+    radius = round(numbers[0])
+    taps = filters.gaussian_weights(params[1:].detach(), filters.alias_size(radius))[0].tolist()
+    if not filter_kernels.disk_blur(image, radius, taps, border, out):
+        out.copy_(rounded(_defocus_row(load(image), params.detach(), numbers, border)))
+
+
 _defocus = rowwise(
     "defocus",
     "str border",
     _defocus_row,
     lambda image, params, numbers, border: [radius == sigma == 0 for radius, sigma in numbers],
+    keeps_format=True,
+    on_bytes=_defocus_bytes,
 )
 
 
@@ -210,7 +219,19 @@ def _zoom_row(image: Tensor, factor: Tensor, _: float, steps: int, out: Out = No
     return zoom.zoom_blur_row(image, factor.to(image.dtype), steps, out)
 
 
-_zoom = rowwise("zoom_blur", "int steps", _zoom_row, lambda image, factor, numbers, steps: [f == 1 for f in numbers])
+def _zoom_bytes(image: Tensor, factor: Tensor, number: float, steps: int, out: Tensor) -> None:
+    if not filter_kernels.zoom_blur(image, number, steps, out):
+        out.copy_(rounded(zoom.zoom_blur_row(load(image), factor.detach().float(), steps)))
+
+
+_zoom = rowwise(
+    "zoom_blur",
+    "int steps",
+    _zoom_row,
+    lambda image, factor, numbers, steps: [f == 1 for f in numbers],
+    keeps_format=True,
+    on_bytes=_zoom_bytes,
+)
 
 
 def zoom_blur(

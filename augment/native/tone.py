@@ -7,6 +7,7 @@ from torch import Tensor
 
 from .. import kernels
 from ..functional import clahe, tone
+from ..kernels import core, histograms
 from ..opaque import by_rows, define, load, rowwise, store
 from .rows import Out, Rows, keep_rows
 
@@ -177,10 +178,12 @@ def _closed(image: Tensor, params: Tensor, numbers: list[float], *_: object) -> 
 
 
 def _equalize_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
-    return tone.equalize_row(image.detach(), out)
+    if out is not None and histograms.equalize(image, out):
+        return out
+    return tone.equalize_row(image.detach(), out if out is None or out.is_contiguous() else None)
 
 
-_equalize = rowwise("equalize", "", _equalize_row, _closed, raw=True)
+_equalize = rowwise("equalize", "", _equalize_row, _closed, raw=True, keeps_format=True)
 
 
 def equalize(
@@ -194,10 +197,12 @@ def equalize(
 
 
 def _stretch_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
+    if out is not None and histograms.stretch(image, out):
+        return out
     return tone.stretch_levels(image, torch.empty_like(image) if out is None else out)
 
 
-_stretch_levels = rowwise("stretch_levels", "", _stretch_row, _closed, raw=True)
+_stretch_levels = rowwise("stretch_levels", "", _stretch_row, _closed, raw=True, keeps_format=True)
 
 
 def stretch(
@@ -277,17 +282,32 @@ def gamma(
     return keep_rows((exponent == 1) & (gain == 1), image, output)
 
 
-def _clahe_values(image: Tensor, params: Tensor, height: int, width: int) -> list[tuple[bool, clahe.Tiles]]:
-    tiles = clahe.Tiles.of(image, (height, width))
-    return [(gate > 0, tiles) for gate in params[:, 0].tolist()]
+class Clipping(NamedTuple):
+    """How the tiles of a row are equalised.
+
+    Attributes:
+        gate: whether they are.
+        limit: most of a level in a tile, as a multiple of an even share; 0 for no limit.
+        tiles: how the images are tiled, where there are no kernels for them.
+    """
+
+    gate: bool
+    limit: float
+    tiles: clahe.Tiles | None
 
 
-def _clahe_row(
-    image: Tensor, params: Tensor, value: tuple[bool, clahe.Tiles], height: int, width: int, out: Out = None
-) -> Tensor:
+def _clahe_values(image: Tensor, params: Tensor, height: int, width: int) -> list[Clipping]:
+    tiles = None if core.fits(*image[:1]) else clahe.Tiles.of(image, (height, width))
+    return [Clipping(gate > 0, limit, tiles) for gate, limit in params.tolist()]
+
+
+def _clahe_row(image: Tensor, params: Tensor, value: Clipping, height: int, width: int, out: Out = None) -> Tensor:
+    if out is not None and histograms.equalize_tiles(image, value.limit, height, width, out):
+        return out
     image = image.detach()
     limit = params.detach()[1].expand(image.shape[0])
-    level = clahe.equalize_tiles(tone.levels(image), limit, value[1], lambda i, n: i.bincount(minlength=n))
+    tiles = value.tiles or clahe.Tiles.of(image, (height, width))
+    level = clahe.equalize_tiles(tone.levels(image), limit, tiles, lambda i, n: i.bincount(minlength=n))
     return level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1)
 
 
@@ -295,9 +315,10 @@ _clahe = rowwise(
     "clahe",
     "int height, int width",
     _clahe_row,
-    lambda image, params, values, *grid: [not gate for gate, _ in values],
+    lambda image, params, values, *grid: [not value.gate for value in values],
     raw=True,
     read=_clahe_values,
+    keeps_format=True,
 )
 
 
