@@ -14,9 +14,9 @@ static float *soften_line(const Ring *ring, ptrdiff_t y, const float *taps, ptrd
     const float *lines[MOST_SOFT] = {NULL};
     ptrdiff_t step = ring->layout.step, n = ring->layout.width + 2 * ring->reach_x * step;
     for (ptrdiff_t k = 0; k < count; k++) lines[k] = ring_line(ring, y - count / 2 + k);
-    blend_lines(lines, taps, count, sums, NULL, n);
+    blend_taps(lines, taps, count, sums, NULL, n);
     for (ptrdiff_t k = 0; k < count; k++) lines[k] = sums + k * step;
-    blend_lines(lines, taps, count, soft, NULL, n - (count - 1) * step);
+    blend_taps(lines, taps, count, soft, NULL, n - (count - 1) * step);
     return soft;
 }
 
