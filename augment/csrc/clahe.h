@@ -73,7 +73,7 @@ static void blend_tables(const byte *above, const byte *below, float part, float
 }
 
 /* Look a line up in the tables left and right of each pixel, which change at ``starts``, and blend what they say. */
-static void blend_tables(const byte *line, const float *tables, Tiling across, const int32_t *starts,
+static void blend_between(const byte *line, const float *tables, Tiling across, const int32_t *starts,
                          const float *parts, float *left, float *right, byte *to) {
     for (ptrdiff_t k = 0; k <= across.count; k++) {
         const float *one = tables + first_of(k) * LEVELS, *two = tables + second_of(k, across.count) * LEVELS;
@@ -113,7 +113,7 @@ static int clahe(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t
             const byte *own = tables + c * plane;
             pick_line(image, c, y, line);
             blend_tables(own + above * row, own + below * row, part, blended, row);
-            blend_tables(line, blended, across, starts, parts, left, right, found + c * width);
+            blend_between(line, blended, across, starts, parts, left, right, found + c * width);
         }
         store_channels(out, y, found, width);
     }
