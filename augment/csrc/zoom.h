@@ -36,7 +36,7 @@ static void add_fallen(const float *line, Fall at, float *sums, ptrdiff_t n) {
     }
 }
 
-static void blend_pair(const float *one, const float *other, float share, float *to, ptrdiff_t n) {
+static void blend_both(const float *one, const float *other, float share, float *to, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < n; i += NUMBERS)
         write_numbers(to + i, moved(read_numbers(one + i), read_numbers(other + i), all_of(share)));
 }
@@ -58,7 +58,7 @@ static void zoom_plane(const float *plane, ptrdiff_t height, ptrdiff_t width, pt
         for (ptrdiff_t k = 0; k < zooms; k++) {
             ptrdiff_t first = down[k].first[y], last = first + 1 < height ? first + 1 : first;
             ptrdiff_t left = across[k].first[0], right = across[k].first[width - 1] + 2;
-            blend_pair(plane + first * pitch + left, plane + last * pitch + left, down[k].share[y], line + left,
+            blend_both(plane + first * pitch + left, plane + last * pitch + left, down[k].share[y], line + left,
                        right - left);
             add_fallen(line, across[k], sums, width);
         }
