@@ -4,6 +4,8 @@
 
 #include "image.h"
 
+#define VERSION 1 /* of what Python calls; it is that of kernels/core.py */
+
 static const Kernels *kernels = &kernels_base;
 
 /* An image comes as (address, shape, strides). */
@@ -284,5 +286,7 @@ PyMODINIT_FUNC PyInit__kernels(void) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) kernels = &kernels_avx2;
 #endif
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module) PyModule_AddIntConstant(module, "VERSION", VERSION);
+    return module;
 }

@@ -1,5 +1,6 @@
 """Whether there are kernels, and what they are handed."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,14 @@ from torch import Tensor
 try:
     from .. import _kernels as _built
 except ImportError:
+    _built = None
+
+VERSION = 1  # of what is called, as in csrc/module.c
+if _built is not None and getattr(_built, "VERSION", 0) != VERSION:
+    warnings.warn(
+        f"augment._kernels: expected version {VERSION}, got another, which is not used: install augment again",
+        stacklevel=2,
+    )
     _built = None
 
 built: Any = _built
