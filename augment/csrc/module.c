@@ -179,10 +179,15 @@ static PyObject *downscale(PyObject *self, PyObject *args) {
 
 static PyObject *rearrange(PyObject *self, PyObject *args) {
     Image image, out;
-    int flip_y, flip_x, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "pp", PARTS(image), PARTS(out), &flip_y, &flip_x)) return NULL;
+    const char *rows; /* of a batch, whether each is done */
+    Py_ssize_t count, step, out_step;
+    int flip_y, flip_x, done = 1;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "nnppy#", PARTS(image), PARTS(out), &step, &out_step, &flip_y, &flip_x,
+                          &rows, &count))
+        return NULL;
     Py_BEGIN_ALLOW_THREADS;
-    done = kernels->rearrange(&image, &out, flip_y, flip_x);
+    for (Py_ssize_t i = 0; i < count && done; i++, image.data += step, out.data += out_step)
+        if (rows[i]) done = kernels->rearrange(&image, &out, flip_y, flip_x);
     Py_END_ALLOW_THREADS;
     return PyBool_FromLong(done);
 }

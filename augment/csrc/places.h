@@ -7,6 +7,11 @@ static inline void copy_reversed(const byte *from, byte *to, ptrdiff_t n, ptrdif
     __m128i threes = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
     __m128i ones = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     ptrdiff_t step = size == 1 ? 16 : 5;
+    for (; size == 1 && n - i >= 32; i += 32) {
+        __m256i bytes = _mm256_loadu_si256((const __m256i *)(from + n - i - 32));
+        bytes = _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(ones));
+        _mm256_storeu_si256((__m256i *)(to + i), _mm256_permute2x128_si256(bytes, bytes, 1));
+    }
     for (; (n - i) * size >= 16; i += step) { /* what is written beyond the step is written again */
         __m128i bytes = _mm_loadu_si128((const __m128i *)(from + (n - i) * size - 16));
         _mm_storeu_si128((__m128i *)(to + i * size), _mm_shuffle_epi8(bytes, size == 1 ? ones : threes));

@@ -184,7 +184,8 @@ static void warp_line(const Canvas *canvas, const Source *source, const Image *o
 static void *set_memory(Canvas *canvas, int16_t **spare, int deep) {
     ptrdiff_t count = (canvas->height + 3) * canvas->line;
     if (!deep) return canvas->pixels = malloc((size_t)count * sizeof(uint32_t));
-    canvas->deep = malloc((size_t)(2 * count + 2 * MOST_STEPS) * 4 * sizeof(int16_t));
+    count += 2 * MOST_STEPS; /* for what is beside a line that is filtered */
+    canvas->deep = malloc((size_t)(2 * count) * 4 * sizeof(int16_t));
     *spare = canvas->deep + 4 * count;
     return canvas->deep;
 }

@@ -102,14 +102,17 @@ def _warp(
 
 
 def rearrange(
-    image: Tensor,  # (C, H, W), uint8, whose axes may be exchanged
+    image: Tensor,  # (B, C, H, W), uint8, whose axes may be exchanged
     flips: Sequence[int],  # of the axes -2 and -1
-    out: Tensor,  # (C, H, W), uint8, where to write
+    rows: Sequence[bool],  # those that are copied
+    out: Tensor,  # (B, C, H, W), uint8, where to write
 ) -> bool:
-    """Copy an image turned round along axes."""
-    if not core.fits(image, out) or not out.numel():
+    """Copy images turned round along axes."""
+    if core.built is None or image.dtype != torch.uint8 or image.device.type != "cpu" or not out.numel():
         return False
-    return core.built.rearrange(core.place(image), core.place(out), -2 in flips, -1 in flips)
+    (step, *strides), (out_step, *out_strides) = image.stride(), out.stride()
+    places = (image.data_ptr(), image.shape[1:], strides), (out.data_ptr(), out.shape[1:], out_strides)
+    return core.built.rearrange(*places, step, out_step, -2 in flips, -1 in flips, bytes(rows))
 
 
 def _levels(fill: Sequence[float], channels: int) -> bytes | None:

@@ -261,9 +261,8 @@ def _permuted(image: Tensor, back: Sequence[float], h: int, w: int, border: str,
 
 def _rearranged(part: Tensor, flips: list[int], out: Tensor) -> bool:
     """Turn a row, or several, round along axes where there is a kernel for it."""
-    if part.ndim == 3:
-        return kernels.rearrange(part, flips, out)
-    return all(kernels.rearrange(row, flips, target) for row, target in zip(part, out, strict=True))
+    parts, outs = (part[None], out[None]) if part.ndim == 3 else (part, out)
+    return kernels.rearrange(parts, flips, [True] * len(parts), outs)
 
 
 def _at_once(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: Any) -> tuple[Tensor, list[bool]] | None:
@@ -284,11 +283,8 @@ def _flip_all(image: Tensor, m: list[Rows]) -> tuple[Tensor, list[bool]] | None:
     found = {axes: [row[:2] == lines for row in m] for axes, lines in flips.items()}
     if core.built is not None:
         output = empty_bytes_like(image, image.shape)
-        done = [False] * len(m)
-        for axes, rows in found.items():
-            for i, flipped in enumerate(rows):
-                done[i] |= flipped and kernels.rearrange(image[i], axes, output[i])
-        return output, done
+        found = {axes: rows for axes, rows in found.items() if kernels.rearrange(image, axes, rows, output)}
+        return output, [any(ways) for ways in zip([False] * len(m), *found.values(), strict=True)]
     axes = max(found, key=lambda axes: sum(found[axes]))
     return (image.flip(axes), found[axes]) if 4 * sum(found[axes]) >= len(m) else None
 
