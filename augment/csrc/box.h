@@ -2,11 +2,11 @@
 
 /* Averages over a box: sums along y get the line that comes in and lose the one that leaves. */
 #define BOX(SUFFIX, SUM, READ)                                                                                         \
-    static void slide_##SUFFIX(SUM *restrict sums, const byte *in, int sign, ptrdiff_t n) {                            \
-        if (sign > 0)                                                                                                  \
-            for (ptrdiff_t i = 0; i < n; i++) sums[i] = (SUM)(sums[i] + in[i]);                                        \
+    static void slide_##SUFFIX(SUM *restrict sums, const byte *in, const byte *gone, ptrdiff_t n) {                    \
+        if (gone)                                                                                                      \
+            for (ptrdiff_t i = 0; i < n; i++) sums[i] = (SUM)(sums[i] + in[i] - gone[i]);                              \
         else                                                                                                           \
-            for (ptrdiff_t i = 0; i < n; i++) sums[i] = (SUM)(sums[i] - in[i]);                                        \
+            for (ptrdiff_t i = 0; i < n; i++) sums[i] = (SUM)(sums[i] + in[i]);                                        \
     }                                                                                                                  \
     static void add_two_##SUFFIX(SUM *restrict to, const SUM *a, const SUM *b, ptrdiff_t n) {                          \
         for (ptrdiff_t i = 0; i < n; i++) to[i] = (SUM)(to[i] + a[i] + b[i]);                                          \
@@ -18,24 +18,27 @@
             write_levels(to + i, means);                                                                               \
         }                                                                                                              \
     }                                                                                                                  \
-    static void box_line_##SUFFIX(const SUM *sums, SUM *all, ptrdiff_t count, ptrdiff_t step, ptrdiff_t n) {           \
-        memcpy(all, sums, (size_t)n * sizeof(SUM));                                                                    \
-        if (count % 2 == 0)                                                                                            \
-            for (ptrdiff_t i = 0; i < n; i++) all[i] = (SUM)(all[i] + sums[i + (count - 1) * step]);                   \
-        for (ptrdiff_t k = 1; k + 1 < count; k += 2)                                                                   \
+    static void box_line_##SUFFIX(const SUM *sums, SUM *restrict all, ptrdiff_t count, ptrdiff_t step, ptrdiff_t n) {  \
+        const SUM *second = sums + step, *third = sums + 2 * step;                                                     \
+        if (count == 1)                                                                                                \
+            memcpy(all, sums, (size_t)n * sizeof(SUM));                                                                \
+        else if (count % 2)                                                                                            \
+            for (ptrdiff_t i = 0; i < n; i++) all[i] = (SUM)(sums[i] + second[i] + third[i]);                          \
+        else                                                                                                           \
+            for (ptrdiff_t i = 0; i < n; i++) all[i] = (SUM)(sums[i] + second[i]);                                     \
+        for (ptrdiff_t k = 2 + count % 2; k + 1 < count; k += 2)                                                       \
             add_two_##SUFFIX(all, sums + k * step, sums + (k + 1) * step, n);                                          \
     }                                                                                                                  \
     static void box_plane_##SUFFIX(const Image *image, const Image *out, Layout layout, ptrdiff_t plane,               \
                                    ptrdiff_t height, ptrdiff_t width, int border, byte *lines, SUM *sums) {            \
-        ptrdiff_t above = (height - 1) / 2, before = (width - 1) / 2, after = width / 2;                               \
+        ptrdiff_t above = (height - 1) / 2, before = (width - 1) / 2, after = width / 2, places = height + 1;          \
         ptrdiff_t line = layout.width + (width - 1) * layout.step, pitch = line + ROOM;                                \
-        byte *found = lines + height * pitch;                                                                          \
+        byte *found = lines + places * pitch;                                                                          \
         memset(sums, 0, (size_t)line * sizeof(SUM));                                                                   \
         for (ptrdiff_t i = 0; i < image->height + height - 1; i++) {                                                   \
-            byte *now = lines + i % height * pitch;                                                                    \
-            if (i >= height) slide_##SUFFIX(sums, now, -1, line);                                                      \
+            byte *now = lines + i % places * pitch;                                                                    \
             load_line(image, layout, plane, i - above, before, after, border, now);                                    \
-            slide_##SUFFIX(sums, now, 1, line);                                                                        \
+            slide_##SUFFIX(sums, now, i < height ? NULL : lines + (i - height) % places * pitch, line);                \
             if (i < height - 1) continue;                                                                              \
             box_line_##SUFFIX(sums, sums + pitch, width, layout.step, layout.width);                                   \
             average_##SUFFIX(sums + pitch, found, 1 / (float)(height * width), layout.width);                          \
@@ -49,7 +52,7 @@ BOX(long, float, read_numbers)
 static int box(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border) {
     Layout layout = layout_of(image, out);
     ptrdiff_t pitch = layout.width + (width - 1) * layout.step + ROOM;
-    float *sums = malloc((size_t)pitch * (2 * sizeof(float) + (size_t)height + 1));
+    float *sums = malloc((size_t)pitch * (2 * sizeof(float) + (size_t)height + 2));
     if (!sums) return 0;
     byte *lines = (byte *)(sums + 2 * pitch);
     for (ptrdiff_t plane = 0; plane < layout.planes; plane++)

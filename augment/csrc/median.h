@@ -1,7 +1,7 @@
 /* Networks of comparisons over lines of bytes. */
 
-#define FLAT 1024  /* bytes that are compared at a time */
-#define STRIP 32768 /* bytes of padded lines at a time */
+#define FLAT 512    /* bytes that are compared at a time */
+#define STRIP 16384 /* bytes of padded lines at a time */
 
 enum { LESSER, GREATER, CUT };
 
@@ -121,7 +121,7 @@ static int median(const Image *image, const Image *out, const Network *network) 
     Layout layout = layout_of(image, out);
     ptrdiff_t lost = network->width - 1, above = network->inputs - 1, step = layout.step;
     ptrdiff_t line = layout.width + lost * step, slot = FLAT + lost * step + 64;
-    ptrdiff_t strip = STRIP / line < 1 ? 1 : STRIP / line;
+    ptrdiff_t strip = STRIP / line < 8 ? 8 : STRIP / line; /* the lines above and below are read twice */
     if (strip > image->height) strip = image->height;
     byte *lines = malloc((size_t)((strip + above) * line + slot + network->slots * slot + strip * line + 64));
     if (!lines) return 0;

@@ -234,7 +234,8 @@ static PyObject *disk_blur(PyObject *self, PyObject *args) {
     Py_ssize_t radius, size;
     const char *taps;
     int border, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "ny#i", PARTS(image), PARTS(out), &radius, &taps, &size, &border)) return NULL;
+    if (!PyArg_ParseTuple(args, PLACE PLACE "ny#i", PARTS(image), PARTS(out), &radius, &taps, &size, &border))
+        return NULL;
     Py_BEGIN_ALLOW_THREADS;
     done = kernels->disk_blur(&image, &out, radius, (const float *)taps, size / (Py_ssize_t)sizeof(float), border);
     Py_END_ALLOW_THREADS;

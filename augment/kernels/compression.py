@@ -14,7 +14,7 @@ def jpeg(
     out: Tensor,  # (3, H, W), uint8, where to write
 ) -> bool:
     """Code and decode an image."""
-    if not core.fits(image, out) or len(image) != 3:
+    if not core.fits(image, out) or len(image) != 3 or image.numel() == 0:
         return False
     return core.built.jpeg(core.place(image), core.place(out), struct.pack("128f", *tables))
 

@@ -76,7 +76,7 @@ def sharpen(
     out: Tensor,  # (C, H, W), uint8, where to write
 ) -> bool:
     """Move from an image's smoothed copy through the image; pixels at the edges stay."""
-    if not core.fits(image, out) or abs(factor) > 1000:  # what moves further than floats round
+    if not core.fits(image, out) or image.numel() == 0 or abs(factor) > 1000:  # what moves further than floats round
         return False
     return core.built.sharpen(core.place(image), core.place(out), (1 - factor) / 13)
 
