@@ -4,48 +4,35 @@
 typedef float Planes[3][BLOCK];
 
 static void load_block(const Image *image, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n, Planes planes) {
-    const byte *from = image->data + y * image->line + x * image->pixel;
-    if (image->pixel == 3 && image->plane == 1) {
-        for (ptrdiff_t i = 0; i < n; i++) {
-            planes[0][i] = from[3 * i];
-            planes[1][i] = from[3 * i + 1];
-            planes[2][i] = from[3 * i + 2];
-        }
-        return;
-    }
+    byte picked[BLOCK];
+    Image part = *image;
+    part.data += x * image->pixel, part.width = n;
     for (ptrdiff_t c = 0; c < image->channels; c++) {
-        const byte *plane = from + c * image->plane;
-        if (image->pixel == 1)
-            for (ptrdiff_t i = 0; i < n; i++) planes[c][i] = plane[i];
-        else
-            for (ptrdiff_t i = 0; i < n; i++) planes[c][i] = plane[i * image->pixel];
+        const byte *from = part.data + c * part.plane + y * part.line;
+        if (image->pixel != 1) pick_line(&part, c, y, picked), from = picked;
+        for (ptrdiff_t i = 0; i < n; i++) planes[c][i] = from[i];
     }
 }
 
-static void store_block(const Image *out, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n, Planes planes) {
-    byte *to = out->data + y * out->line + x * out->pixel;
-    if (out->pixel == 3 && out->plane == 1) {
-        for (ptrdiff_t i = 0; i < n; i++) {
-            to[3 * i] = to_byte(planes[0][i]);
-            to[3 * i + 1] = to_byte(planes[1][i]);
-            to[3 * i + 2] = to_byte(planes[2][i]);
-        }
-        return;
-    }
-    for (ptrdiff_t c = 0; c < out->channels; c++) {
-        byte *plane = to + c * out->plane;
-        if (out->pixel == 1)
-            for (ptrdiff_t i = 0; i < n; i++) plane[i] = to_byte(planes[c][i]);
-        else
-            for (ptrdiff_t i = 0; i < n; i++) plane[i * out->pixel] = to_byte(planes[c][i]);
+static void round_block(const float *from, byte *to) {
+    for (ptrdiff_t i = 0; i < BLOCK; i += 4 * NUMBERS) {
+        Numbers values[4];
+        for (int j = 0; j < 4; j++) values[j] = read_numbers(from + i + j * NUMBERS);
+        write_levels(to + i, values);
     }
 }
 
-/* Write the same to all channels. */
-static void store_grey(const Image *out, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n, const float *plane) {
-    byte *to = out->data + y * out->line + x;
-    for (ptrdiff_t i = 0; i < n; i++) to[i] = to_byte(plane[i]);
-    for (ptrdiff_t c = 1; c < out->channels; c++) memcpy(to + c * out->plane, to, (size_t)n);
+/* Write planes as bytes; where there is only one, to all channels. */
+static void store_block(const Image *out, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n, Planes planes, ptrdiff_t count) {
+    byte levels[3][BLOCK];
+    Image part = *out;
+    part.data += x * out->pixel, part.width = n;
+    for (ptrdiff_t c = 0; c < count; c++) round_block(planes[c], levels[c]);
+    for (ptrdiff_t c = count; c < out->channels; c++) memcpy(levels[c], levels[0], BLOCK);
+    if (out->channels == 3)
+        store_channels(&part, y, levels[0], BLOCK);
+    else
+        for (ptrdiff_t i = 0; i < n; i++) part.data[y * out->line + i * out->pixel] = levels[0][i];
 }
 
 static void store_floats(const Floats *out, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n, Planes planes) {
@@ -180,7 +167,7 @@ static void adjust_colour(const Image *image, const Image *out, const Floats *wi
     float means[8] = {0};
     for (ptrdiff_t k = 0; k < count; k++)
         if ((int)steps[k].kind == BLEND_MEAN) means[k] = mean_after(image, steps, k);
-    int grey = !wide && share_width == 4 && out->pixel == 1 && !memcmp(shares, shares + 4, 8 * sizeof(float));
+    int grey = !wide && share_width == 4 && !memcmp(shares, shares + 4, 8 * sizeof(float));
     _Alignas(64) Planes p = {{0}}, q;
     for (ptrdiff_t y = 0; y < image->height; y++)
         for (ptrdiff_t x = 0; x < image->width; x += BLOCK) {
@@ -188,11 +175,9 @@ static void adjust_colour(const Image *image, const Image *out, const Floats *wi
             load_block(image, y, x, n, p);
             for (ptrdiff_t k = 0; k < count; k++) apply_step(p, image->channels, steps[k], means[k]);
             if (share_width) blend(p, grey ? 1 : image->channels, shares, share_width, q);
-            if (grey)
-                store_grey(out, y, x, n, q[0]);
-            else if (wide)
+            if (wide)
                 store_floats(wide, y, x, n, share_width ? q : p);
             else
-                store_block(out, y, x, n, share_width ? q : p);
+                store_block(out, y, x, n, share_width ? q : p, grey ? 1 : image->channels);
         }
 }

@@ -15,14 +15,14 @@ static inline byte to_byte(float value) {
     return (byte)sum.bits;
 }
 
+#include "vectors.h"
+#include "lines.h"
 #include "tone.h"
 #include "colour.h"
 #include "resize.h"
 #include "canvas.h"
 #include "warp.h"
 #include "places.h"
-#include "lines.h"
-#include "vectors.h"
 #include "median.h"
 #include "filter.h"
 #include "box.h"

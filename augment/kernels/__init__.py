@@ -6,6 +6,7 @@ do, so that ``False`` is an answer and no fault. Results are the same, to within
 
 from .colour import ROTATE_HUE, SCALE_SATURATION, STEPS, adjust_colour
 from .core import ready
+from .geometry import displace
 from .tone import linear_levels, look_up, look_up_floats
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "SCALE_SATURATION",
     "STEPS",
     "adjust_colour",
+    "displace",
     "linear_levels",
     "look_up",
     "look_up_floats",

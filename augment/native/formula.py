@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..functional import axes, fields, resample
-from ..opaque import LIBRARY, by_rows, define, load, rowwise
+from ..opaque import LIBRARY, by_rows, define, load, rounded, rowwise
 from .rows import Out, keep_rows
 
 
@@ -122,7 +123,7 @@ def lines_field(lines: Tensor, height: int, width: int) -> Tensor:
 
 
 def _read_taps(image: Tensor, lines: Tensor, mode: int, padding: int, fill: list[float]) -> list[Any]:
-    if mode != resample.MODES["bilinear"]:
+    if mode != resample.MODES["bilinear"] or (image.dtype == torch.uint8 and kernels.ready()):
         return [None] * len(lines)
     height, width = image.shape[-2:]
     x, y = _positions(lines.detach().to(torch.promote_types(image.dtype, torch.float32)), height, width)
@@ -144,6 +145,16 @@ def _lines_row(
     return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
 
 
+def _lines_bytes(
+    image: Tensor, lines: Tensor, taps: Any, mode: int, padding: int, fill: list[float], out: Tensor
+) -> None:
+    if kernels.ready() and mode == resample.MODES["bilinear"]:
+        field = lines_field(lines[None].float(), *image.shape[-2:])[0]
+        if kernels.displace(image, field, padding, fill, out):
+            return
+    out.copy_(rounded(_lines_row(load(image), lines, taps, mode, padding, fill)))
+
+
 def _are_still(image: Tensor, lines: Tensor, *_: Any) -> list[bool]:
     return _still(lines).tolist()
 
@@ -152,7 +163,7 @@ def _still(lines: Tensor) -> Tensor:
     return (lines[:, :, 0] == lines[:, :, 1]).flatten(1).all(1)
 
 
-_lines = rowwise("displace_lines", _SAMPLING, _lines_row, _are_still, read=_read_taps)
+_lines = rowwise("displace_lines", _SAMPLING, _lines_row, _are_still, read=_read_taps, on_bytes=_lines_bytes)
 _lines_nearest = rowwise("displace_lines_nearest", _SAMPLING, _lines_row, _are_still, raw=True, read=_read_taps)
 
 
