@@ -67,6 +67,15 @@ def test_linear_levels(size: tuple[int, int], instructions: str) -> None:
 
 
 @pytest.mark.parametrize("form", [torch.Tensor.contiguous, last], ids=["planar", "last"])
+@pytest.mark.parametrize("shifts", [[13, 13, 13], [-40, -40, -40], [0, 255, -255], [400, -1, -400]], ids=str)
+def test_shifts(shifts: list[int], form: Callable[..., Tensor], instructions: str) -> None:
+    image = form(noise(21, 33))
+    out = written(lambda out: kernels.linear_levels(image, [[1.0, float(by)] for by in shifts], out), image)
+    for plane, found, by in zip(image.int(), out, shifts, strict=True):
+        assert torch.equal(found.int(), (plane + by).clamp(0, 255))
+
+
+@pytest.mark.parametrize("form", [torch.Tensor.contiguous, last], ids=["planar", "last"])
 def test_look_up_floats(form: Callable[..., Tensor], instructions: str) -> None:
     image, tables = form(noise(13, 37)), torch.randn(3, 256)
     out = written(lambda out: kernels.look_up_floats(image, tables, out), torch.empty_like(image, dtype=torch.float32))

@@ -43,9 +43,24 @@ static void look_up(const Image *image, const Image *out, const byte *tables, pt
     }
 }
 
+/* Add a whole number to bytes: what would leave them is cut before. */
+static void shift_line(const byte *from, byte *to, ptrdiff_t n, float shift) {
+    byte up = shift < 0 ? 0 : to_byte(shift), down = to_byte(-shift), top = (byte)(255 - up);
+    for (ptrdiff_t i = 0; i < n; i++) to[i] = (byte)((from[i] < top ? from[i] : top) + up);
+    for (ptrdiff_t i = 0; down && i < n; i++) to[i] = (byte)((to[i] > down ? to[i] : down) - down);
+}
+
 /* Multiply the bytes of every channel and add to them: ``lines`` has a scale and a shift, in levels, for each. */
 static void linear_levels(const Image *image, const Image *out, const float *lines, ptrdiff_t count) {
     byte tables[4 * 256];
+    int shifts = count == 1 || image->pixel == 1;
+    for (ptrdiff_t c = 0; c < count; c++) shifts &= lines[2 * c] == 1;
+    if (shifts) {
+        ptrdiff_t n = image->channels * image->height * image->width / count;
+        for (ptrdiff_t c = 0; c < count; c++)
+            shift_line(image->data + c * image->plane, out->data + c * out->plane, n, lines[2 * c + 1]);
+        return;
+    }
     for (ptrdiff_t c = 0; c < count; c++)
         for (int i = 0; i < 256; i++) tables[256 * c + i] = to_byte((float)i * lines[2 * c] + lines[2 * c + 1]);
     look_up(image, out, tables, count);
