@@ -11,7 +11,7 @@ from .dropout import erase, fill_grid, fill_rectangles
 from .field import displace, follow_field, smooth_field
 from .filters import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .formula import displace_by, displace_lines, follow_formula
-from .geometry import identity_rows, permute, place, warp_homography
+from .geometry import identity_rows, permute, warp_homography
 from .mix import collage, pick_labels, take_rows, whole_labels
 from .noise import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .plasma import plasma
@@ -30,6 +30,7 @@ from .tone import (
     stretch,
 )
 from .weather import rain
+from .window import place
 
 __all__ = [
     "add_noise",

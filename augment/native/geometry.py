@@ -10,7 +10,7 @@ from torch import Tensor
 from ..functional import axes, geometry, resample
 from ..kernels import core
 from ..kernels import geometry as kernels
-from ..opaque import LIBRARY, by_rows, define, empty_bytes_like, load, rowwise
+from ..opaque import by_rows, empty_bytes_like, load, rowwise
 from .rows import Out, Rows, keep_rows
 
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -335,14 +335,14 @@ def _permutation(
     if transposed:
         a, c, e, f, height, width = d, f, b, c, width, height
     steps = (round(e), round(f)), (round(a), round(c))
-    overlaps = [_overlap(*step, size, n) for step, size, n in zip(steps, (height, width), (h, w), strict=True)]
+    overlaps = [overlap(*step, size, n) for step, size, n in zip(steps, (height, width), (h, w), strict=True)]
     (target_y, source_y), (target_x, source_x) = overlaps
     whole = (target_y, target_x) == (slice(0, h), slice(0, w))
     flips = [axis for axis, (step, _) in zip((-2, -1), steps, strict=True) if step < 0]
     return Permutation(transposed, steps, (source_y, source_x), (target_y, target_x), flips, whole)
 
 
-def _overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice]:
+def overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice]:
     """Give the part of n output positions whose input, step * position + offset, exists, and that part of the input."""
     start, stop = (-offset, size - offset) if step > 0 else (offset - size + 1, offset + 1)
     start = min(max(start, 0), n)
@@ -375,50 +375,3 @@ def permute(
     if by_rows(image):
         return _permute(image, matrix, *size, border, fill)
     return resample.sample_nearest(image, resample.positions(geometry.invert(matrix), *size, False), border, fill)
-
-
-# -------------------------------------------------------------------------------------------------------------- window
-
-
-def _place(image: Tensor, top: int, left: int, h: int, w: int, fill: list[float]) -> Tensor:
-    rows, source_rows = _overlap(1, top, image.shape[-2], h)
-    columns, source_columns = _overlap(1, left, image.shape[-1], w)
-    output = empty_bytes_like(image, (*image.shape[:2], h, w))
-    output[..., rows, columns] = image[..., source_rows, source_columns]
-    if (rows, columns) != (slice(0, h), slice(0, w)):
-        level = resample.per_channel(fill, image)
-        output[..., : rows.start, :] = level
-        output[..., rows.stop :, :] = level
-        output[..., rows, : columns.start] = level
-        output[..., rows, columns.stop :] = level
-    return output
-
-
-_place_op = define(
-    "place",
-    "(Tensor image, SymInt top, SymInt left, SymInt h, SymInt w, float[] fill) -> Tensor",
-    _place,
-    lambda image, top, left, h, w, fill: empty_bytes_like(image, (*image.shape[:2], h, w)),
-)
-
-
-def _remember_place(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    image, ctx.top, ctx.left, *_ = inputs
-    ctx.size = image.shape[-2:]
-
-
-def _place_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    return _place_op(gradient, -ctx.top, -ctx.left, *ctx.size, [0.0]), None, None, None, None, None
-
-
-torch.library.register_autograd("augment::place", _place_backward, setup_context=_remember_place, lib=LIBRARY)
-
-
-def place(
-    image: Tensor,  # (B, C, H, W), any dtype
-    corner: tuple[int, int],
-    size: tuple[int, int],
-    fill: list[float],
-) -> Tensor:  # (B, C, *size)
-    """Cut the window whose top left pixel is at ``corner`` (y, x); beside the image it holds ``fill``."""
-    return (_place_op if by_rows(image) else _place)(image, *corner, *size, fill)
