@@ -539,6 +539,21 @@ def test_closed_gates_and_values_out_of_range() -> None:
         assert torch.equal(fused(*ops)(bytes), bytes)
 
 
+def test_labels_follow_closed_ops_that_change_the_size() -> None:
+    """Two closed transpositions of an oblong give its centred window, back in the size that it had."""
+    image = torch.arange(36.0 * 41).view(1, 1, 36, 41)
+    points = torch.tensor([[[18.0, 17.0]]])
+    results = []
+    for fuse in (True, False):
+        ops = (K.RandomTranspose(p=0.0), K.RandomTranspose(p=0.0))
+        container = K.AugmentationSequential(*ops, data_keys=["image", "keypoints"], fuse=fuse)
+        output, moved = container(image, points)
+        x, y = moved[0, 0].long().tolist()
+        assert output[0, 0, y, x] == image[0, 0, 17, 18]
+        results.append(moved)
+    assert torch.equal(*results)
+
+
 def test_shapes_are_checked_in_a_run() -> None:
     with pytest.raises(ValueError, match="RandomSaturation: input: expected 1 or 3 channels, got 4"):
         fused(K.RandomBrightness(), K.RandomSaturation())(torch.rand(2, 4, 8, 8))

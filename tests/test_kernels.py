@@ -141,6 +141,23 @@ def test_all_instruction_sets_agree() -> None:
     assert all(torch.equal(outputs[0], output) for output in outputs)
 
 
+@pytest.mark.parametrize("axis", [1, 2])
+def test_strides_of_an_axis_of_one_pixel_mean_nothing(axis: int, instructions: str) -> None:
+    image = noise(1, 7) if axis == 1 else noise(7, 1)
+    strides = list(image.stride())
+    strides[axis] = 10**6
+    odd = image.as_strided(image.shape, strides)
+    assert odd.is_contiguous()
+    tables = bytes(range(255, -1, -1)) * 3
+    for call in (
+        lambda x, out: kernels.look_up(x, tables, out),
+        lambda x, out: kernels.linear_levels(x, [[1.5, 0.0], [0.5, 1.0], [0.7, 2.0]], out),
+        lambda x, out: kernels.adjust_colour(x, [(kernels.ROTATE_HUE, 0.3)], [], out),
+    ):
+        outputs = [written(lambda out, x=x, call=call: call(x, out), image) for x in (image, odd)]
+        assert torch.equal(*outputs)
+
+
 def test_what_kernels_do_not_do() -> None:
     image = noise(8, 8)
     table = bytes(range(256))

@@ -83,16 +83,17 @@ def transform(steps: Sequence[Step], targets: list[Target], call: Call) -> tuple
             turn.op.record(turn.params, shape, turn.flags)
             used.append(turn.op._params)  # an op may come again, with others
             shape = (*shape[:-2], *warps[-1].size)
-        moved = _move(turns, targets, fused(warps), call.options, {})
+        moved = _move(turns, targets, warps, fused(warps), call.options, {})
     return moved, used
 
 
 def invert(steps: Sequence[Step], targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
     """Lead all targets back through a run."""
     turns = [given(step, options) for step in steps]
-    warp = fused([turn.op.last_warp(turn.params) for turn in turns])
+    warps = [turn.op.last_warp(turn.params) for turn in turns]
+    warp = fused(warps)
     tg.check_batch(targets, len(turns[0].params["batch_prob"]), warp.size)
-    return _move(turns, targets, warp.inverse(), options, {"padding_mode": "zeros"})
+    return _move(turns, targets, warps, warp.inverse(), options, {"padding_mode": "zeros"})
 
 
 def fused(warps: Sequence[Homography]) -> Homography:
@@ -102,9 +103,17 @@ def fused(warps: Sequence[Homography]) -> Homography:
 
 
 def _move(
-    turns: Sequence[Turn], targets: list[Target], warp: Homography, options: Mapping[str, Flags], sampling: Flags
+    turns: Sequence[Turn],
+    targets: list[Target],
+    warps: Sequence[Homography],
+    warp: Homography,
+    options: Mapping[str, Flags],
+    sampling: Flags,
 ) -> list[Target]:
-    """Move all targets by the warp of a run, which samples as its ops do but for ``sampling``."""
+    """Move all targets by the warp of a run, which samples as its ops do but for ``sampling``.
+
+    A row whose gates are closed stays where it is, unless an op of the run changes the size, which it does to all rows.
+    """
     modes = [_resample(turn.flags) for turn in turns if not turn.op.whole_pixels]
     seeing = next((turn for turn in turns if turn.op.looks_beyond), None)
     border = "border" if seeing is None else BEYOND.get(_padding(seeing.flags), "zeros")
@@ -115,5 +124,6 @@ def _move(
         return warp.image(value, **how, fill=filled.get("fill", (0.0,)))
 
     gates = [turn.gate for turn in turns if turn.gate is not None]
-    changed = torch.stack(gates).any(0) if len(gates) == len(turns) else None
+    still = len(gates) == len(turns) and all(one.input_size == one.size for one in warps)
+    changed = torch.stack(gates).any(0) if still else None
     return tg.moved_by(warp, targets, changed, options, image, {"padding_mode": how["padding_mode"]})

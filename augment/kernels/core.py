@@ -31,9 +31,19 @@ def ready() -> bool:
 Place = tuple[int, Sequence[int], Sequence[int]]
 
 
+def strides(image: Tensor) -> tuple[int, int, int]:
+    """Give the strides of an image (C, H, W), where an axis of one pixel has those that the other implies.
+
+    PyTorch lets them be anything.
+    """
+    (plane, line, pixel), (_, height, width) = image.stride(), image.shape
+    pixel = (line if height > 1 else 1) if width == 1 else pixel
+    return plane, width * pixel if height == 1 else line, pixel
+
+
 def place(image: Tensor) -> Place:
     """Say where an image (C, H, W) lies."""
-    return image.data_ptr(), image.shape, image.stride()
+    return image.data_ptr(), image.shape, strides(image)
 
 
 def fits(*images: Tensor) -> bool:
@@ -45,11 +55,17 @@ def fits(*images: Tensor) -> bool:
 
 def dense_alike(one: Tensor, other: Tensor) -> bool:
     """Say whether two images lie in memory without gaps, and in the same order."""
-    if one.is_contiguous():
-        return other.is_contiguous()
-    return one.stride() == other.stride() and one.permute(1, 2, 0).is_contiguous()
+    channels, height, width = one.shape
+    forms = (height * width, width, 1), (1, width * channels, channels)
+    found = strides(one)[channels == 1 :]  # a single channel lies anywhere
+    return (
+        one.shape == other.shape
+        and found in {form[channels == 1 :] for form in forms}
+        and found == strides(other)[channels == 1 :]
+    )
 
 
 def flat(image: Tensor) -> bool:
     """Say whether the pixels of each channel (C, H, W) lie evenly apart, from the first to the last."""
-    return image.stride(1) == image.shape[2] * image.stride(2) or image.shape[1] == 1
+    _, line, pixel = strides(image)
+    return line == image.shape[2] * pixel
