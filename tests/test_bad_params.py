@@ -204,13 +204,10 @@ def test_a_centre_on_the_edge_of_the_window_is_outside() -> None:
 
 @pytest.mark.parametrize("op", [K.ColorJitter, K.ColorJiggle])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
-@pytest.mark.parametrize("order", [None, (2, 0)])
-def test_orders_of_another_length_are_refused(op: type, dtype: torch.dtype, order: tuple[int, ...] | None) -> None:
-    jitter, image = op(0.3, 0.3, 0.3, 0.3, order=order), torch.ones(2, 3, 8, 8, dtype=dtype)
+def test_orders_of_another_length_are_refused(op: type, dtype: torch.dtype) -> None:
+    jitter, image = op(0.3, 0.3, 0.3, 0.3), torch.ones(2, 3, 8, 8, dtype=dtype)
     jitter(image)
     for count in (3, 8, 20):
         params = {**jitter._params, "order": torch.arange(count) % 4}
-        with pytest.raises(
-            ValueError, match=rf"{op.__name__}: params\['order'\]: expected integers \({2 if order else 4},\)"
-        ):
+        with pytest.raises(ValueError, match=rf"{op.__name__}: params\['order'\]: expected integers \(4,\)"):
             jitter(image, params=params)

@@ -266,12 +266,11 @@ def draw_order(order: tuple[int, ...] | None, draw: Draw) -> Tensor:
 
 
 def check_order(op: ColorJitter | ColorJiggle, order: Tensor, gate: Tensor) -> None:
-    """Require an order of as many steps as the op does."""
-    count = len(FACTORS if op.order is None else op.order)
-    if tuple(order.shape) != (count,) or order.is_floating_point():
+    """Require an order of all steps; one that an op has been given is not read from the params."""
+    fits = order.ndim == 1 and (len(order) == len(FACTORS) or (op.order is not None and len(order) < len(FACTORS)))
+    if not fits or order.is_floating_point():
         raise ValueError(
-            f"{type(op).__name__}: params['order']: expected integers ({count},), "
-            f"got {order.dtype} {tuple(order.shape)}"
+            f"{type(op).__name__}: params['order']: expected integers (4,), got {order.dtype} {tuple(order.shape)}"
         )
     steps = ((order >= 0) & (order <= 3)).all().expand(gate.shape)
     check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
