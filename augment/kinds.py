@@ -38,7 +38,7 @@ class Intensity(Augmentation, kind=True):
     """
 
     channels: ClassVar[Sequence[int]] = ()
-    bytewise: ClassVar[bool] = False
+    bytewise: bool = False
     pointwise: ClassVar[bool] = False
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:

@@ -183,6 +183,8 @@ OPS = [
     lambda: K.RandomPhotometricDistort(p=0.7),
     lambda: K.ColorJitter(0.4, 0.4, 0.4, 0.2, p=0.7),
     lambda: K.ColorJiggle(0.4, 0.4, 0.4, 0.2, p=0.7),
+    lambda: K.ColorJitter(0.4, 0.4, 0.4, 0.2, p=0.7, order=(3, 1, 0, 2)),
+    lambda: K.ColorJiggle(0.4, 0.4, 0.4, 0.2, p=0.7, order=(2, 0)),
     lambda: K.Normalize([0.4, 0.5, 0.6], [0.2, 0.3, 0.4]),
     lambda: K.AugmentationSequential(K.ColorJitter(0.4, 0.4, 0.4, 0.2), K.Normalize([0.4, 0.5, 0.6], 0.3), fuse=True),
 ]

@@ -48,9 +48,11 @@ def place(image: Tensor) -> Place:
 
 def fits(*images: Tensor) -> bool:
     """Say whether there are kernels for images."""
-    return built is not None and all(
-        image.device.type == "cpu" and image.dtype == torch.uint8 and image.ndim == 3 for image in images
-    )
+    return built is not None and all(map(_is_row_of_bytes, images))
+
+
+def _is_row_of_bytes(image: Tensor) -> bool:
+    return image.dtype == torch.uint8 and image.ndim == 3 and image.is_cpu
 
 
 def dense_alike(one: Tensor, other: Tensor) -> bool:

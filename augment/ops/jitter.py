@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import native
+from .. import kernels, native
 from ..arguments import number
 from ..base import Flags, Params
 from ..functional import channels, colour
@@ -65,6 +65,7 @@ class ColorJitter(Intensity):
         self.order = fixed_order(order)
         self.columns = len(self.ranges) + (4 if order is None else 0)
         self.own_dtype = order is None
+        self.bytewise = kernels.ready()
 
     def sample(self, draw: Draw) -> Params:
         return {**super().sample(draw), "order": draw_order(self.order, draw)}
@@ -77,6 +78,11 @@ class ColorJitter(Intensity):
         if self.order is not None:
             return super().apply_transform(input, params, flags)
         return native.colour_jitter(input, *factors_and_order(params), "jitter")
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factors, _ = factors_and_order(params)
+        order = constant(self.order or (), torch.int64, image.device)
+        return native.colour_jitter(image, factors, order, "jitter")
 
     def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
         return native.colour_jitter(image, *factors_and_order(params), "jitter", after, wide)
@@ -131,6 +137,7 @@ class ColorJiggle(Intensity):
         self.order = fixed_order(order)
         self.columns = len(self.ranges) + (4 if order is None else 0)
         self.own_dtype = order is None
+        self.bytewise = kernels.ready()
 
     def sample(self, draw: Draw) -> Params:
         return {**super().sample(draw), "order": draw_order(self.order, draw)}
@@ -143,6 +150,11 @@ class ColorJiggle(Intensity):
         if self.order is not None:
             return super().apply_transform(input, params, flags)
         return native.colour_jitter(input, *factors_and_order(params), "jiggle")
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factors, _ = factors_and_order(params)
+        order = constant(self.order or (), torch.int64, image.device)
+        return native.colour_jitter(image, factors, order, "jiggle")
 
     def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
         return native.colour_jitter(image, *factors_and_order(params), "jiggle", after, wide)
