@@ -273,7 +273,7 @@ def _at_once(image: Tensor, matrix: Tensor, m: list[Rows], h: int, w: int, *_: A
 
 
 def _flip_all(image: Tensor, m: list[Rows]) -> tuple[Tensor, list[bool]] | None:
-    """Flip bytes row by row where there is a kernel for it.
+    """Flip bytes row by row where there is a kernel for it that is faster than PyTorch's, as it is not along lines.
 
     Else flip all as most rows do that are flipped, unless those are few: calls cost more than such pixels.
     """
@@ -281,11 +281,12 @@ def _flip_all(image: Tensor, m: list[Rows]) -> tuple[Tensor, list[bool]] | None:
     along_x, along_y = ([1.0, 0.0, 0.0], [-1.0, 0.0, w - 1.0]), ([0.0, 1.0, 0.0], [0.0, -1.0, h - 1.0])
     flips = {(-1,): [along_x[1], along_y[0]], (-2,): [along_x[0], along_y[1]], (-2, -1): [along_x[1], along_y[1]]}
     found = {axes: [row[:2] == lines for row in m] for axes, lines in flips.items()}
-    if core.built is not None:
+    axes = max(found, key=lambda axes: sum(found[axes]))
+    along_lines = axes == (-1,) and 2 * sum(found[axes]) >= len(m) and image.is_contiguous()
+    if core.built is not None and not along_lines:
         output = empty_bytes_like(image, image.shape)
         found = {axes: rows for axes, rows in found.items() if kernels.rearrange(image, axes, rows, output)}
         return output, [any(ways) for ways in zip([False] * len(m), *found.values(), strict=True)]
-    axes = max(found, key=lambda axes: sum(found[axes]))
     return (image.flip(axes), found[axes]) if 4 * sum(found[axes]) >= len(m) else None
 
 
