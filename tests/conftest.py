@@ -1,11 +1,14 @@
 """Options from the environment: KORNIA_TEST_DEVICE, KORNIA_TEST_DTYPE and KORNIA_TEST_OPTIMIZER, as in kornia."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 import torch
 import torch._dynamo
 from torch._subclasses.fake_tensor import FakeTensorMode
+
+from augment.kernels import core
 
 torch.set_num_threads(1)
 
@@ -48,3 +51,11 @@ def pretended() -> FakeTensorMode:
         except RuntimeError:
             pytest.skip("this build of PyTorch asks the driver even for a GPU that is pretended")
     return mode
+
+
+@pytest.fixture(params=core.built.sets() if core.built else [])
+def instructions(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Use the kernels in C for each instruction set that this processor has."""
+    core.built.use(request.param)
+    yield request.param
+    core.built.use(core.built.sets()[-1])

@@ -1,7 +1,7 @@
 """Kernels in C give what PyTorch's do, whatever the instruction set and wherever the bytes lie."""
 
 import colorsys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -27,13 +27,6 @@ def noise(h: int, w: int, channels: int = 3) -> Tensor:
 def last(image: Tensor) -> Tensor:
     """Let the channels of a pixel lie side by side."""
     return image.permute(1, 2, 0).contiguous().permute(2, 0, 1)
-
-
-@pytest.fixture(params=core.built.sets() if core.built else [])
-def instructions(request: pytest.FixtureRequest) -> Iterator[str]:
-    core.built.use(request.param)
-    yield request.param
-    core.built.use(core.built.sets()[-1])
 
 
 def written(call: Callable[[Tensor], bool], like: Tensor) -> Tensor:

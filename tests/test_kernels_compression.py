@@ -15,13 +15,6 @@ pytestmark = pytest.mark.skipif(core.built is None, reason="built without a C co
 SIZES = [(1, 1), (2, 3), (8, 7), (16, 16), (37, 61), (15, 257), (130, 272)]
 
 
-@pytest.fixture(params=core.built.sets() if core.built else [])
-def instructions(request):
-    core.built.use(request.param)
-    yield request.param
-    core.built.use(core.built.sets()[-1])
-
-
 def tables(quality):
     return jpeg.quantization_tables(torch.tensor([float(quality)]))[0]
 

@@ -15,13 +15,6 @@ pytestmark = pytest.mark.skipif(core.built is None, reason="built without a C co
 SIZES = [(1, 1), (2, 3), (8, 7), (37, 61), (11, 1200)]
 
 
-@pytest.fixture(params=core.built.sets() if core.built else [])
-def instructions(request):
-    core.built.use(request.param)
-    yield request.param
-    core.built.use(core.built.sets()[-1])
-
-
 @pytest.mark.parametrize("window", [(1, 3), (3, 1), (3, 3), (5, 5), (3, 5), (7, 7), (9, 3), (15, 15)])
 def test_median_is_that_of_torch(instructions, window):
     for size in SIZES:

@@ -1,6 +1,6 @@
 """The kernels in C for the geometry of bytes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -17,13 +17,6 @@ pytestmark = pytest.mark.skipif(core.built is None, reason="the package was buil
 PADDINGS = ("zeros", "border", "reflection")
 LAYOUTS = ("planar", "last", "gaps")
 SIZES = [((7, 9), (1, 1)), ((1, 1), (5, 3)), ((33, 47), (21, 70)), ((64, 300), (50, 11)), ((40, 40), (40, 40))]
-
-
-@pytest.fixture(params=core.built.sets() if core.built else ())
-def instructions(request: pytest.FixtureRequest) -> Iterator[str]:
-    core.built.use(request.param)
-    yield request.param
-    core.built.use(core.built.sets()[-1])
 
 
 def laid_out(image: Tensor, layout: str) -> Tensor:

@@ -13,13 +13,6 @@ pytestmark = pytest.mark.skipif(core.built is None, reason="built without a C co
 SIZES = [(1, 1), (2, 3), (8, 7), (37, 61), (12, 150)]
 
 
-@pytest.fixture(params=core.built.sets() if core.built else [])
-def instructions(request):
-    core.built.use(request.param)
-    yield request.param
-    core.built.use(core.built.sets()[-1])
-
-
 def shades(size, channels=3):
     """Give images of few levels, of uneven shares, and of one."""
     for image in images(size, channels):

@@ -143,7 +143,7 @@ def _look_up_floats_row(image: Tensor, tables: Tensor, read: Entries | None, out
         return tables.gather(1, image.flatten(1).long()).view(image.shape)
     if kernels.look_up_floats(image, tables, out):
         return out
-    (read,) = [read] if read is not None else _read_entries(image[None], tables[None])
+    read = _read_entries(image[None], tables[None])[0] if read is None else read
     for plane, table, line, target in zip(image, tables, read.lines, out, strict=True):
         if line is None:
             torch.index_select(table, 0, read.places.view(plane.shape).copy_(plane).flatten(), out=target.view(-1))
