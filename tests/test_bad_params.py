@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from helpers import CASES, Case, graphs, picture
+from torch import Tensor
 
 import augment as K
 from augment.base import Augmentation
@@ -16,7 +17,7 @@ def each(found: list[Case]) -> Any:
     return pytest.mark.parametrize("case", found, ids=repr)
 
 
-def small(op: Augmentation, params: dict[str, torch.Tensor]) -> list[str]:
+def small(op: Augmentation, params: dict[str, Tensor]) -> list[str]:
     """Name the parameters whose values are checked: numbers of a row, and no maps."""
     names = [name for name in params if name not in ("forward_input_shape", *op.shared_params)]
     return [name for name in names if op.param_shapes.get(name, ()) is not None and params[name].dtype != torch.bool]
@@ -70,28 +71,39 @@ def test_replayed_forms(case: Case) -> None:
         op(image, params={**params, "forward_input_shape": torch.tensor([2, 3, 0, 5])})
 
 
+def degenerate(n: int) -> list[Tensor]:
+    """Give points (2, n, 2) that lie in one place or on a line, of which no rounding may make a plane."""
+    steps = torch.arange(1.0 * n)
+    found = [torch.zeros(n, 2), torch.full((n, 2), 7.0), torch.full((n, 2), 0.3), torch.stack([steps, steps], 1)]
+    for degrees in (0.0, 17.0, 90.0, 123.4):
+        along = torch.tensor([math.cos(math.radians(degrees)), math.sin(math.radians(degrees))])
+        found += [steps.unsqueeze(1) * along * scale + 0.1 for scale in (0.013, 3.7)]
+    return [points.expand(2, -1, -1) for points in found]
+
+
 def test_replayed_points() -> None:
     image = picture(2)
     warp = K.RandomPerspective(p=1.0)
     params = warp.forward_parameters(image.shape)
+    square = torch.tensor([[0.0, 0], [9, 0], [9, 9], [0, 9]])
     for name in ("start_points", "end_points"):
-        for points in (
-            torch.zeros(2, 4, 2),
-            torch.full((2, 4, 2), 7.0),
-            torch.arange(4.0).view(1, 4, 1).expand(2, 4, 2),
-        ):
+        on_a_line = [square[[0, 0, 2, 3]], square[[0, 1, 2, 1]], torch.cat([square[:3], square[:2].mean(0)[None] / 3])]
+        for points in [*degenerate(4), *(three.expand(2, -1, -1) for three in on_a_line)]:
             with pytest.raises(RuntimeError, match=name):
                 warp(image, params={**params, name: points})
     plate = K.RandomThinPlateSpline(p=1.0)
     params = plate.forward_parameters(image.shape)
     for name in ("src", "dst"):
-        line = torch.arange(5.0).view(1, 5, 1).expand(2, 5, 2)
-        for points in (torch.zeros(2, 5, 2), torch.ones(2, 5, 2) * 0.3, *([line] if name == "dst" else [])):
+        for points in degenerate(5):
             bad = {**params, name: points}
             with pytest.raises(RuntimeError, match="src, dst: expected"):
                 plate(image, params=bad)
             closed = plate(image, params={**bad, "batch_prob": torch.zeros(2)})
             assert torch.equal(closed, image)
+    twice = params["dst"].clone()
+    twice[:, 3] = twice[:, 1]
+    with pytest.raises(RuntimeError, match="src, dst: expected"):
+        plate(image, params={**params, "dst": twice})
 
 
 def test_replayed_windows() -> None:

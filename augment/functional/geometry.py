@@ -172,6 +172,25 @@ def perspective(
     return matrix / matrix[:, 2:, 2:]
 
 
+def spreads(points: Tensor) -> Tensor:  # (B, n, 2) to (B,) bool
+    """Say where points do not lie on one line, nor all in one place: to a part in a hundred thousand of their extent.
+
+    That is asked of the points themselves, in float64, so that no rounding of what is computed from them decides.
+    """
+    centred = points.double() - points.double().mean(1, keepdim=True)
+    scatter = centred.transpose(1, 2) @ centred  # its determinant is the product of the squared axes
+    area = scatter[:, 0, 0] * scatter[:, 1, 1] - scatter[:, 0, 1] * scatter[:, 1, 0]
+    return area > 1e-10 * (scatter[:, 0, 0] + scatter[:, 1, 1]).square()
+
+
+def apart(points: Tensor) -> Tensor:  # (B, n, 2) to (B,) bool
+    """Say where no two points lie in one place, to a part in a hundred thousand of their extent."""
+    exact = points.double()
+    squared = (exact.unsqueeze(1) - exact.unsqueeze(2)).square().sum(-1)
+    near = squared <= 1e-10 * squared.amax((1, 2), keepdim=True)
+    return near.flatten(1).sum(1) == points.shape[1]  # each with itself alone
+
+
 def rectangle(
     x: Tensor,  # (B,)
     y: Tensor,

@@ -334,11 +334,9 @@ class RandomPerspective(Geometric):
         return {"start_points": start, "end_points": start + u * reach.unsqueeze(1) * scale}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        ways = {"start_points": geometry.square_to_quad(params["start_points"])}
-        ways["end_points"] = geometry.perspective(params["start_points"], params["end_points"])
-        for name, matrix in ways.items():
-            possible = matrix.isfinite().all(2) & geometry.invert(matrix).isfinite().all(2)
-            check(possible, gate, f"{name}: expected four points, no three of them on a line")
+        for name in ("start_points", "end_points"):
+            threes = [geometry.spreads(params[name].roll(-i, 1)[:, :3]) for i in range(4)]
+            check(torch.stack(threes, 1), gate, f"{name}: expected four points, no three of them on a line")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
         matrix = geometry.perspective(params["start_points"], params["end_points"])

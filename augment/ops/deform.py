@@ -11,7 +11,7 @@ from .. import native
 from ..arguments import outside, whole
 from ..base import Flags, Params
 from ..deformation import Field, Formula, Lines
-from ..functional import fields, filters, resample
+from ..functional import fields, filters, geometry, resample
 from ..kinds import Geometric
 from ..replay import image_map
 from ..sampling import Bounds, Draw, Range, check, numbers
@@ -208,7 +208,8 @@ class RandomThinPlateSpline(Geometric):
         return {"src": src, "dst": src + self.ranges["scale"](draw.u).unflatten(1, (5, 2))}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        possible = fields.plate_weights(params["src"], params["dst"]).isfinite()
+        src, dst = params["src"], params["dst"]
+        possible = geometry.spreads(src) & geometry.spreads(dst) & geometry.apart(dst)
         check(possible, gate, "src, dst: expected points that neither coincide nor lie on a line")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Formula:
