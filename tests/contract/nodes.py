@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 import torch._dynamo
-from contract.golden import KEYS, POLICIES, containers, image, labelled
 from torch import nn
 from torch._dynamo.backends.common import aot_autograd
 
 import augment as K
 from augment.testing import cases
+from contract.golden import KEYS, POLICIES, containers, image, labelled
 
 FILE = Path(__file__).with_name("nodes.json")
 DTYPES = {"float32": torch.float32, "uint8": torch.uint8}

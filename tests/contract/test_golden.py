@@ -5,10 +5,10 @@ import math
 from typing import Any
 
 import pytest
-from contract.golden import FILE, calls, outputs, told
 
 import augment as K
 import augment.testing
+from contract.golden import FILE, calls, outputs, told
 
 KEPT = json.loads(FILE.read_text())
 CALLS = dict(calls())
