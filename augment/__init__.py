@@ -1,9 +1,9 @@
 """Image augmentations for PyTorch: batched, differentiable, compiled whole. ``import augment as K``."""
 
+from . import composition as composition
 from . import ops, policies, saving
 from . import policies as auto
-from .base import AugmentationBase2D
-from .configuration import from_dict, from_yaml, to_dict, to_yaml
+from .common.checks import checks
 from .containers import (
     AugmentationSequential,
     ImageSequential,
@@ -19,9 +19,13 @@ from .containers import (
     SomeOf,
     VideoSequential,
 )
-from .deformation import Deformation, Field
-from .kinds import GeometricAugmentationBase2D, IntensityAugmentationBase2D, RigidAffineAugmentationBase2D
-from .mix import Mix
+from .containers.compiled import TVTensors
+from .kinds.augmentation import AugmentationBase2D
+from .kinds.geometric import GeometricAugmentationBase2D, RigidAffineAugmentationBase2D
+from .kinds.intensity import IntensityAugmentationBase2D
+from .kinds.mix import Mix
+from .maps.deformation import Deformation, Field
+from .maps.warp import Homography, Permutation, Warp
 from .ops import *  # noqa: F403
 from .ops import (
     PatchMix,
@@ -33,11 +37,8 @@ from .ops import (
     RandomTransplantation,
 )
 from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
-from .ragged import pad_labels, unpad_labels
-from .sampling import checks
-from .saving import plain
-from .warp import Homography, Permutation, Warp
-from .wrapping import TVTensors
+from .saving import from_dict, from_yaml, plain, to_dict, to_yaml
+from .targets.ragged import pad_labels, unpad_labels
 
 __version__ = "0.1.0"
 

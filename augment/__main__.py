@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 def preview(args: argparse.Namespace) -> int:
     """Draw the picture; the packages it needs are only looked for here."""
     try:
-        from . import preview as drawing
+        from .gallery import preview as drawing
 
         try:
             return drawing.run(args.images, args.ops, args.out, args.seed, complain)

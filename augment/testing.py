@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from . import ops as _ops
-from .base import Augmentation
-from .kinds import Geometric
+from .kinds.augmentation import Augmentation
+from .kinds.geometric import Geometric
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "CenterCrop": {"size": (12, 14)},

@@ -8,7 +8,7 @@ import torch
 import torch._dynamo
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from augment.kernels import core
+from augment.kernels import built
 
 torch.set_num_threads(1)
 
@@ -53,9 +53,9 @@ def pretended() -> FakeTensorMode:
     return mode
 
 
-@pytest.fixture(params=core.built.sets() if core.built else [])
+@pytest.fixture(params=built.library.sets() if built.library else [])
 def instructions(request: pytest.FixtureRequest) -> Iterator[str]:
     """Use the kernels in C for each instruction set that this processor has."""
-    core.built.use(request.param)
+    built.library.use(request.param)
     yield request.param
-    core.built.use(core.built.sets()[-1])
+    built.library.use(built.library.sets()[-1])

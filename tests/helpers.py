@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import augment as K
-from augment.base import Augmentation
+from augment.kinds.augmentation import Augmentation
 from augment.testing import Case, cases
 
 CASES = cases()

@@ -10,7 +10,7 @@ import torch
 from helpers import SIZE, Case, picture
 
 import augment as K
-from augment.base import Augmentation
+from augment.kinds.augmentation import Augmentation
 from augment.testing import cases
 
 OPS = cases(variants=False)

@@ -9,8 +9,8 @@ from helpers import CASES, Case, graphs, picture
 from torch import Tensor
 
 import augment as K
-from augment.base import Augmentation
 from augment.containers.sequential import ParamItem
+from augment.kinds.augmentation import Augmentation
 
 
 def each(found: list[Case]) -> Any:

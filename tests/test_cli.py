@@ -12,9 +12,9 @@ from PIL import Image, ImageChops, ImageDraw, ImageOps
 from PIL.Image import Transpose
 
 import augment
-from augment import photographs, preview
 from augment.__main__ import first_sentence, main, markdown, table
-from augment.photographs import ANYWHERE, CARRIED, HEIGHT, WIDTH, batch, read
+from augment.gallery import photographs, preview
+from augment.gallery.photographs import ANYWHERE, CARRIED, HEIGHT, WIDTH, batch, read
 from augment.testing import cases, mixes, ops
 
 CELL = (WIDTH // 2, HEIGHT // 2)

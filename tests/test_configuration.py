@@ -18,8 +18,8 @@ from torch import nn
 from torch.testing import assert_close
 
 import augment as K
-from augment import saving
-from augment.recorded import Recorded
+from augment.kinds.recorded import Recorded
+from augment.saving import params as saving
 from augment.testing import Case, mixes, ops
 
 POLICIES = {

@@ -14,8 +14,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
-from augment import opaque
-from augment.base import Augmentation
+from augment.common import opaque
+from augment.kinds.augmentation import Augmentation
 
 each = pytest.mark.parametrize("case", CASES, ids=repr)
 SIZE = (40, 50)

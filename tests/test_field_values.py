@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.data import DataLoader, Dataset
 
 import augment as K
-from augment.sampling import Range
+from augment.sampling.ranges import Range
 from augment.testing import cases
 
 each = pytest.mark.parametrize("case", CASES, ids=repr)

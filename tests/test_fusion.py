@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 import augment as K
-from augment.functional import geometry, resample, tone
+from augment.kernels.tone import maths as tone
+from augment.kernels.warp import maths as resample
+from augment.kernels.warp import matrices as geometry
 
 cv2 = pytest.importorskip("cv2")
 data = pytest.importorskip("skimage.data")

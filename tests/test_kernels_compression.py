@@ -6,11 +6,12 @@ import torch
 from kernel_images import done, images
 from PIL import Image
 
-from augment.functional import jpeg
-from augment.kernels import compression, core
-from augment.native import compression as native
+from augment.kernels import built
+from augment.kernels.compression import c as compression_c
+from augment.kernels.compression import entry as native
+from augment.kernels.compression import jpeg
 
-pytestmark = pytest.mark.skipif(core.built is None, reason="built without a C compiler")
+pytestmark = pytest.mark.skipif(built.library is None, reason="built without a C compiler")
 
 SIZES = [(1, 1), (2, 3), (8, 7), (16, 16), (37, 61), (15, 257), (130, 272)]
 
@@ -30,11 +31,11 @@ def test_jpeg_is_what_is_defined(instructions, quality):
     steps = tables(quality)
     for size in SIZES:
         for image in images(size):
-            found = done(compression.jpeg, image, steps.flatten().tolist())
+            found = done(compression_c.jpeg, image, steps.flatten().tolist())
             alike(found, jpeg.jpeg(image.double(), steps.double()))
             alike(found, jpeg.jpeg_levels(image, steps).double())
             planar = torch.empty(image.shape)
-            assert torch.equal(done(compression.jpeg, image, steps.flatten().tolist(), out_like=planar), found)
+            assert torch.equal(done(compression_c.jpeg, image, steps.flatten().tolist(), out_like=planar), found)
 
 
 def test_jpeg_is_close_to_the_pils(instructions):
@@ -43,16 +44,16 @@ def test_jpeg_is_close_to_the_pils(instructions):
     file = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(image.permute(1, 2, 0))).save(file, "JPEG", quality=60)
     expected = torch.from_numpy(np.asarray(Image.open(file)).copy()).permute(2, 0, 1)
-    found = done(compression.jpeg, image, tables(60).flatten().tolist())
+    found = done(compression_c.jpeg, image, tables(60).flatten().tolist())
     assert (found.double() - expected.double()).abs().mean() < 2
 
 
 def test_instruction_sets_agree():
     found = []
-    for name in core.built.sets():
-        core.built.use(name)
+    for name in built.library.sets():
+        built.library.use(name)
         torch.manual_seed(0)
-        found.append([done(compression.jpeg, image, tables(40).flatten().tolist()) for image in images((70, 90))])
+        found.append([done(compression_c.jpeg, image, tables(40).flatten().tolist()) for image in images((70, 90))])
     assert all(torch.equal(one, other) for one, other in zip(found[0], found[-1], strict=True))
 
 
@@ -62,7 +63,7 @@ def test_the_op_does_the_same_without_kernels(monkeypatch, format, channels):
     image = torch.randint(0, 256, (3, channels, 40, 50), dtype=torch.uint8).to(memory_format=format)
     gate, steps = torch.tensor([True, False, True]), torch.stack([tables(q) for q in (20, 50, 90)])
     found = native.jpeg(image, gate, steps)
-    monkeypatch.setattr(core, "built", None)
+    monkeypatch.setattr(built, "library", None)
     expected = native.jpeg(image, gate, steps)
     assert found.is_contiguous(memory_format=format) and expected.is_contiguous(memory_format=format)
     alike(found, expected.double())
@@ -92,7 +93,7 @@ def test_downscale(size, down, up, instructions):
     image = torch.randint(0, 256, (2, *size), dtype=torch.uint8)
     for small in {(max(size[0] // 4, 1), max(size[1] // 3, 1)), (1, 1), size, ((size[0] + 1) // 2, size[1])}:
         out = torch.empty_like(image)
-        assert compression.downscale(image, small, down, up, out)
+        assert compression_c.downscale(image, small, down, up, out)
         for plane, found in zip(image.double().numpy(), out.numpy(), strict=True):
             for axis in (0, 1):
                 plane = resized(plane, small[axis], axis, down)
@@ -105,7 +106,7 @@ def test_downscale(size, down, up, instructions):
 def test_downscale_without_kernels(down, up, monkeypatch):
     image, scale = torch.randint(0, 256, (4, 3, 40, 51), dtype=torch.uint8), torch.tensor([0.3, 1.0, 0.55, 0.8])
     found = native.downscale(image, scale, down, up)
-    monkeypatch.setattr(core, "built", None)
+    monkeypatch.setattr(built, "library", None)
     apart = (found.int() - native.downscale(image, scale, down, up).int()).abs()
     assert apart.max() <= 1 and (apart > 0).float().mean() < 1e-3
     assert torch.equal(found[1], image[1])

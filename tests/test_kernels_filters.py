@@ -4,13 +4,14 @@ import pytest
 import torch
 from kernel_images import done, exact, images, near
 
-from augment.functional import filters, median, zoom
-from augment.kernels import core
-from augment.kernels import filters as filter_kernels
-from augment.kernels import median as median_kernel
-from augment.native import filters as native
+from augment.kernels import built
+from augment.kernels.blur import c as blur_c
+from augment.kernels.blur import entry as native
+from augment.kernels.blur import maths as filters
+from augment.kernels.blur import maths as zoom
+from augment.kernels.blur import median
 
-pytestmark = pytest.mark.skipif(core.built is None, reason="built without a C compiler")
+pytestmark = pytest.mark.skipif(built.library is None, reason="built without a C compiler")
 
 SIZES = [(1, 1), (2, 3), (8, 7), (37, 61), (11, 1200)]
 
@@ -20,32 +21,32 @@ def test_median_is_that_of_torch(instructions, window):
     for size in SIZES:
         for image in images(size):
             if min(n - k // 2 for n, k in zip(size, window, strict=True)) < 1:
-                assert not median_kernel.median_blur(image, *window, torch.empty_like(image))
+                assert not blur_c.median_blur(image, *window, torch.empty_like(image))
                 continue
             expected = median.median_blur(image.contiguous(), *window)
-            assert torch.equal(done(median_kernel.median_blur, image, *window), expected)
+            assert torch.equal(done(blur_c.median_blur, image, *window), expected)
             planar = torch.empty(image.shape)
-            assert torch.equal(done(median_kernel.median_blur, image, *window, out_like=planar), expected)
+            assert torch.equal(done(blur_c.median_blur, image, *window, out_like=planar), expected)
 
 
 @pytest.mark.parametrize("k", [3, 5, 7])
 def test_median_is_that_of_opencv_inside(instructions, k):
     image = images((61, 90))[1]
     expected = torch.from_numpy(cv2.medianBlur(np.ascontiguousarray(image.permute(1, 2, 0)), k)).permute(2, 0, 1)
-    found = done(median_kernel.median_blur, image, k, k)
+    found = done(blur_c.median_blur, image, k, k)
     assert torch.equal(*(x[:, k:-k, k:-k] for x in (found, expected)))
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4, 5])
 def test_median_takes_any_channels(instructions, channels):
     for image in images((20, 33), channels):
-        assert torch.equal(done(median_kernel.median_blur, image, 5, 5), median.median_blur(image.contiguous(), 5, 5))
+        assert torch.equal(done(blur_c.median_blur, image, 5, 5), median.median_blur(image.contiguous(), 5, 5))
 
 
 def test_there_is_no_median_without_kernels(monkeypatch):
-    monkeypatch.setattr(core, "built", None)
+    monkeypatch.setattr(built, "library", None)
     image = torch.zeros(3, 9, 9, dtype=torch.uint8)
-    assert not median_kernel.median_blur(image, 3, 3, image.clone())
+    assert not blur_c.median_blur(image, 3, 3, image.clone())
 
 
 BORDERS = {
@@ -81,9 +82,9 @@ def test_separable_filter_is_exact(instructions, border, window, mirrored):
     for size in SIZES:
         for image in images(size):
             if not fits(size, window, border):
-                assert not filter_kernels.separable_filter(image, *taps, border, torch.empty_like(image))
+                assert not blur_c.separable_filter(image, *taps, border, torch.empty_like(image))
                 continue
-            found = done(filter_kernels.separable_filter, image, *taps, border)
+            found = done(blur_c.separable_filter, image, *taps, border)
             exact(found, correlated(image, *taps, border))
             near(found, filters.separable_filter(image.float(), *taps, border))
 
@@ -95,9 +96,9 @@ def test_boxes_are_exact(instructions, border, window):
     for size in SIZES:
         for image in images(size):
             if not fits(size, window, border):
-                assert not filter_kernels.box_blur(image, *window, border, torch.empty_like(image))
+                assert not blur_c.box_blur(image, *window, border, torch.empty_like(image))
                 continue
-            found = done(filter_kernels.box_blur, image, *window, border)
+            found = done(blur_c.box_blur, image, *window, border)
             exact(found, correlated(image, *taps, border, [(k - 1) // 2 for k in window]))
             expected = torch.empty_like(image)
             filters.box_levels(image, *window, border, expected)
@@ -112,9 +113,9 @@ def test_square_filter_is_exact(instructions, border, k):
     for size in SIZES:
         for image in images(size):
             if not fits(size, (k, k), border):
-                assert not filter_kernels.filter2d(image, taps.tolist(), border, torch.empty_like(image))
+                assert not blur_c.filter2d(image, taps.tolist(), border, torch.empty_like(image))
                 continue
-            found = done(filter_kernels.filter2d, image, taps.tolist(), border)
+            found = done(blur_c.filter2d, image, taps.tolist(), border)
             exact(found, filters.filter2d(image.double(), taps.tolist(), border))
 
 
@@ -122,7 +123,7 @@ def test_square_filter_is_exact(instructions, border, k):
 def test_sharpening_is_exact(instructions, factor):
     for size in SIZES:
         for image in images(size):
-            found = done(filter_kernels.sharpen, image, factor)
+            found = done(blur_c.sharpen, image, factor)
             expected = filters.sharpen(image.double() / 255, factor, torch.empty(image.shape, dtype=torch.float64))
             exact(found, expected * 255)
             other = torch.empty_like(image)
@@ -137,9 +138,9 @@ def test_disk_blur_is_exact(instructions, border, radius, count):
     for size in SIZES:
         for image in images(size):
             if not fits(size, [2 * (radius + count // 2) + 1] * 2, border):
-                assert not filter_kernels.disk_blur(image, radius, taps, border, torch.empty_like(image))
+                assert not blur_c.disk_blur(image, radius, taps, border, torch.empty_like(image))
                 continue
-            found = done(filter_kernels.disk_blur, image, radius, taps, border)
+            found = done(blur_c.disk_blur, image, radius, taps, border)
             exact(found, filters.disk_blur(image.double(), radius, taps, border))
 
 
@@ -147,14 +148,14 @@ def test_disk_blur_is_exact(instructions, border, radius, count):
 def test_zoom_blur_is_exact(instructions, factor, steps):
     for size in SIZES:
         for image in images(size):
-            found = done(filter_kernels.zoom_blur, image, factor, steps)
+            found = done(blur_c.zoom_blur, image, factor, steps)
             exact(found, zoom.zoom_blur_row(image.double(), torch.tensor(factor, dtype=torch.float64), steps))
 
 
 def test_zooms_that_shrink_are_left_to_torch():
     image = torch.zeros(3, 9, 9, dtype=torch.uint8)
-    assert not filter_kernels.zoom_blur(image, 0.9, 5, image.clone())
-    assert not filter_kernels.zoom_blur(image, 1.5, 1, image.clone())
+    assert not blur_c.zoom_blur(image, 0.9, 5, image.clone())
+    assert not blur_c.zoom_blur(image, 1.5, 1, image.clone())
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4, 5])
@@ -162,7 +163,7 @@ def test_filters_take_any_channels(instructions, channels):
     for image in images((20, 33), channels):
         taps = [0.2, 0.5, 0.3]
         exact(
-            done(filter_kernels.separable_filter, image, taps, taps, "reflect"),
+            done(blur_c.separable_filter, image, taps, taps, "reflect"),
             filters.separable_filter(image.double(), taps, taps, "reflect"),
         )
 
@@ -171,14 +172,14 @@ def test_instruction_sets_agree():
     image = images((70, 90))[1]
     taps = torch.rand(7).tolist()
     found = []
-    for name in core.built.sets():
-        core.built.use(name)
+    for name in built.library.sets():
+        built.library.use(name)
         outs = [torch.empty_like(image) for _ in range(5)]
-        assert filter_kernels.separable_filter(image, taps, taps, "reflect", outs[0])
-        assert filter_kernels.box_blur(image, 20, 20, "reflect", outs[1])
-        assert filter_kernels.sharpen(image, 1.3, outs[2])
-        assert filter_kernels.zoom_blur(image, 1.4, 6, outs[3])
-        assert filter_kernels.disk_blur(image, 5, taps, "replicate", outs[4])
+        assert blur_c.separable_filter(image, taps, taps, "reflect", outs[0])
+        assert blur_c.box_blur(image, 20, 20, "reflect", outs[1])
+        assert blur_c.sharpen(image, 1.3, outs[2])
+        assert blur_c.zoom_blur(image, 1.4, 6, outs[3])
+        assert blur_c.disk_blur(image, 5, taps, "replicate", outs[4])
         found.append(torch.stack(outs))
     assert all(torch.equal(found[0], other) for other in found)
 
@@ -204,7 +205,7 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format):
         ]
 
     by_kernels = outputs()
-    monkeypatch.setattr(core, "built", None)
+    monkeypatch.setattr(built, "library", None)
     for found, expected in zip(by_kernels, outputs(), strict=True):
         assert found.is_contiguous(memory_format=format) and expected.is_contiguous(memory_format=format)
         near(found, expected.double())

@@ -7,12 +7,14 @@ import torch
 from torch import Tensor
 
 import augment as K
-from augment import native
-from augment.base import Augmentation
-from augment.functional import resample
-from augment.kernels import core, geometry
+from augment import kernels as native
+from augment.kernels import built
+from augment.kernels.field import c as field_c
+from augment.kernels.warp import c as warp_c
+from augment.kernels.warp import maths as resample
+from augment.kinds.augmentation import Augmentation
 
-pytestmark = pytest.mark.skipif(core.built is None, reason="the package was built without a C compiler")
+pytestmark = pytest.mark.skipif(built.library is None, reason="the package was built without a C compiler")
 
 PADDINGS = ("zeros", "border", "reflection")
 LAYOUTS = ("planar", "last", "gaps")
@@ -61,7 +63,7 @@ def run(fn: Callable[[Tensor, Tensor], bool], image: Tensor, size: tuple[int, in
 def test_resizes(instructions: str, old: tuple[int, int], new: tuple[int, int], channels: int, corners: bool) -> None:
     image = noise(channels, *old)
     whole = slice(0, old[0]), slice(0, old[1])
-    found = run(lambda one, out: geometry.resize(one, *whole, [], corners, out), image, new)[0]
+    found = run(lambda one, out: warp_c.resize(one, *whole, [], corners, out), image, new)[0]
     exact = torch.nn.functional.interpolate(image[None].double(), new, mode="bilinear", align_corners=corners)[0]
     assert_nearest(found.double(), exact)
 
@@ -71,7 +73,7 @@ def test_resizes(instructions: str, old: tuple[int, int], new: tuple[int, int], 
 def test_windows(instructions: str, flips: list[int], corners: bool) -> None:
     image = noise(3, 41, 57)
     rows, columns = slice(3, 30), slice(11, 56)
-    found = run(lambda one, out: geometry.resize(one, rows, columns, flips, corners, out), image, (19, 50))[0]
+    found = run(lambda one, out: warp_c.resize(one, rows, columns, flips, corners, out), image, (19, 50))[0]
     part = image[None, :, rows, columns].double()
     exact = torch.nn.functional.interpolate(part, (19, 50), mode="bilinear", align_corners=corners)[0]
     assert_nearest(found.double(), exact.flip(flips))
@@ -86,7 +88,7 @@ def test_axes(instructions: str, padding: str, channels: int, scale: tuple[float
     matrix = torch.tensor([[g, 0, 15.3 - 9 * g], [0, f, 20.25 - 11 * f], [0, 0, 1]], dtype=torch.float64)
     (a, _, x), (_, e, y), _ = matrix.tolist()
     found = run(
-        lambda one, out: geometry.resample_axes(one, (e, y, 0, 31), (a, x, 0, 45), code, fill, out), image, (h, w)
+        lambda one, out: warp_c.resample_axes(one, (e, y, 0, 31), (a, x, 0, 45), code, fill, out), image, (h, w)
     )[0]
     scaled = resample.normalised(matrix[None], 31, 45)
     exact = resample.homography(image[None].double(), scaled, h, w, 0, code, fill, False)[0]
@@ -110,7 +112,7 @@ def test_warps(
     ((height, width), (h, w)), matrix, code = size, MATRICES[name], resample.PADDINGS[padding]
     image, fill = noise(channels, height, width), [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels]
     projective = name == "projective"
-    found = run(lambda one, out: geometry.warp(one, matrix, projective, (0, 0), code, fill, out), image, (h, w))[0]
+    found = run(lambda one, out: warp_c.warp(one, matrix, projective, (0, 0), code, fill, out), image, (h, w))[0]
     scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), height, width)
     exact = resample.homography(image[None].double(), scaled, h, w, 0, code, fill, projective)[0]
     assert_nearest(found.double(), exact)
@@ -129,7 +131,7 @@ def test_filtered_warps(
         resample.PADDINGS[padding],
     )
     matrix = [[1.9, -0.83, 10.2], [1.43, 2.9, -7.7], [0.0, 0.0, 1.0]]
-    found = run(lambda one, out: geometry.warp(one, matrix, False, levels, code, fill, out), image, (21, 30))[0]
+    found = run(lambda one, out: warp_c.warp(one, matrix, False, levels, code, fill, out), image, (21, 30))[0]
     smooth = resample.smoothed(resample.smoothed(image[None].double(), -1, levels[0]), -2, levels[1])
     scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), *size)
     exact = resample.homography(smooth, scaled, 21, 30, 0, code, fill, False)[0]
@@ -140,11 +142,11 @@ def test_filtered_warps(
 def test_displacements(instructions: str, padding: str) -> None:
     image, code, fill = noise(3, 31, 45), resample.PADDINGS[padding], [10.5, 200.0, 99.3]
     field = torch.randn((2, 37, 50), generator=torch.Generator().manual_seed(5)) * 9
-    found = run(lambda one, out: geometry.displace(one, field, code, fill, out), image, (37, 50))[0]
+    found = run(lambda one, out: field_c.displace(one, field, code, fill, out), image, (37, 50))[0]
     exact = resample.displacement(image[None].double(), field[None].double(), 0, code, fill)[0]
     assert_nearest(found.double(), exact)
     turned = field.mT.contiguous().mT
-    assert torch.equal(run(lambda one, out: geometry.displace(one, turned, code, fill, out), image, (37, 50))[0], found)
+    assert torch.equal(run(lambda one, out: field_c.displace(one, turned, code, fill, out), image, (37, 50))[0], found)
 
 
 @pytest.mark.parametrize("layout", ["planar", "last"])
@@ -158,7 +160,7 @@ def test_rearrangements(
     image = image.mT if exchanged else image
     around = laid_out(torch.full((3, image.shape[1] + 2, image.shape[2] + 2), 77, dtype=torch.uint8), layout)
     out = around[:, 1:-1, 1:-1]
-    assert geometry.rearrange(image[None], flips, [True], out[None])
+    assert warp_c.rearrange(image[None], flips, [True], out[None])
     assert torch.equal(out, image.flip(flips))
     out.fill_(77)
     assert (around == 77).all()
@@ -167,7 +169,7 @@ def test_rearrangements(
 def test_rows_that_stay(instructions: str) -> None:
     image, out = noise(5, 3, 9, 20), torch.full((5, 3, 9, 20), 77, dtype=torch.uint8)
     rows = [True, False, False, True, True]
-    assert geometry.rearrange(image, [-1], rows, out)
+    assert warp_c.rearrange(image, [-1], rows, out)
     assert torch.equal(out[rows], image[rows].flip(-1))
     assert (out[1:3] == 77).all()
 
@@ -178,22 +180,22 @@ def test_places_that_are_none(instructions: str, padding: str, value: float) -> 
     image, field, code = noise(3, 9, 8), torch.full((2, 9, 8), value), resample.PADDINGS[padding]
     out = torch.empty_like(image)
     matrix = [[1.0, 0.0, value], [0.3, 1.0, value], [value, 0.0, 1.0]]
-    assert geometry.displace(image, field, code, [7.0], out)
+    assert field_c.displace(image, field, code, [7.0], out)
     assert code or (out == 7).all()
-    assert geometry.warp(image, matrix, True, (0, 0), code, [7.0], out)
-    assert geometry.resample_axes(image, (1.0, value, 0, 9), (value, 0.0, 0, 8), code, [7.0], out)
+    assert warp_c.warp(image, matrix, True, (0, 0), code, [7.0], out)
+    assert warp_c.resample_axes(image, (1.0, value, 0, 9), (value, 0.0, 0, 8), code, [7.0], out)
 
 
 def test_instructions_agree() -> None:
     image, field = noise(3, 61, 83), torch.randn((2, 61, 83), generator=torch.Generator().manual_seed(5)) * 9
     found = []
-    for name in core.built.sets():
-        core.built.use(name)
+    for name in built.library.sets():
+        built.library.use(name)
         outs = [torch.empty_like(image) for _ in range(4)]
-        assert geometry.resample_axes(image, (0.7, 3.3, 0, 61), (1.4, -9.9, 0, 83), 0, [9.4], outs[0])
-        assert geometry.warp(image, MATRICES["projective"], True, (0, 0), 2, [], outs[1])
-        assert geometry.warp(image, MATRICES["turn"], False, (2, 1), 0, [9.4], outs[2])
-        assert geometry.displace(image, field, 1, [], outs[3])
+        assert warp_c.resample_axes(image, (0.7, 3.3, 0, 61), (1.4, -9.9, 0, 83), 0, [9.4], outs[0])
+        assert warp_c.warp(image, MATRICES["projective"], True, (0, 0), 2, [], outs[1])
+        assert warp_c.warp(image, MATRICES["turn"], False, (2, 1), 0, [9.4], outs[2])
+        assert field_c.displace(image, field, 1, [], outs[3])
         found.append(outs)
     assert all(torch.equal(one, other) for outs in found for one, other in zip(outs, found[0], strict=True))
 
@@ -201,10 +203,10 @@ def test_instructions_agree() -> None:
 def test_what_is_not_done() -> None:
     image, axis = noise(3, 5, 5), (1.0, 0.5, 0, 5)
     out = torch.empty_like(image)
-    assert not geometry.resample_axes(image.float(), axis, axis, 0, [0.0], out)
-    assert not geometry.resample_axes(image, axis, axis, 0, [256.0], out)
-    assert not geometry.rearrange(laid_out(image, "gaps")[None], [-1], [True], out[None])
-    assert not geometry.rearrange(laid_out(image, "last")[None], [-1], [True], out[None])
+    assert not warp_c.resample_axes(image.float(), axis, axis, 0, [0.0], out)
+    assert not warp_c.resample_axes(image, axis, axis, 0, [256.0], out)
+    assert not warp_c.rearrange(laid_out(image, "gaps")[None], [-1], [True], out[None])
+    assert not warp_c.rearrange(laid_out(image, "last")[None], [-1], [True], out[None])
 
 
 OPS = [
@@ -229,7 +231,7 @@ def test_ops_agree_with_what_has_no_kernel(
 ) -> None:
     image = noise(3, 3, 60, 60, seed=3).contiguous(memory_format=layout)
     found = op(image)
-    monkeypatch.setattr(core, "built", None)
+    monkeypatch.setattr(built, "library", None)
     expected = op(image, params=op._params)
     assert found.is_contiguous() and expected.is_contiguous()
     assert (found.int() - expected).abs().max() <= 1
@@ -242,7 +244,7 @@ def test_whole_pixels_stay_exact(
 ) -> None:
     image = noise(16, 3, 40, 40, seed=3).contiguous(memory_format=layout)
     found = op(image)
-    monkeypatch.setattr(core, "built", None)
+    monkeypatch.setattr(built, "library", None)
     expected = op(image, params=op._params)
     assert torch.equal(found, expected)
     assert found.stride() == expected.stride()

@@ -4,11 +4,13 @@ import torch
 from kernel_images import done, exact, images
 from PIL import Image, ImageOps
 
-from augment.functional import clahe, tone
-from augment.kernels import core, histograms
-from augment.native import tone as native
+from augment.kernels import built
+from augment.kernels.histogram import c as histogram_c
+from augment.kernels.histogram import clahe
+from augment.kernels.histogram import entry as histogram_entry
+from augment.kernels.histogram import maths as histogram
 
-pytestmark = pytest.mark.skipif(core.built is None, reason="built without a C compiler")
+pytestmark = pytest.mark.skipif(built.library is None, reason="built without a C compiler")
 
 SIZES = [(1, 1), (2, 3), (8, 7), (37, 61), (12, 150)]
 
@@ -31,17 +33,17 @@ def by_pil(fn, image):
 def test_equalize_is_the_pils(instructions):
     for size in SIZES:
         for image in shades(size):
-            found = done(histograms.equalize, image)
+            found = done(histogram_c.equalize, image)
             assert torch.equal(found, by_pil(ImageOps.equalize, image))
-            assert torch.equal(found, tone.equalize_row(image))
-            assert torch.equal(done(histograms.equalize, image, out_like=torch.empty(image.shape)), found)
+            assert torch.equal(found, histogram.equalize_row(image))
+            assert torch.equal(done(histogram_c.equalize, image, out_like=torch.empty(image.shape)), found)
 
 
 def test_stretch_is_exact(instructions):
     for size in SIZES:
         for image in shades(size):
-            found = done(histograms.stretch, image)
-            assert torch.equal(found, tone.stretch_levels(image, torch.empty_like(image)))
+            found = done(histogram_c.stretch, image)
+            assert torch.equal(found, histogram.stretch_levels(image, torch.empty_like(image)))
             low, high = (m.double() for m in (image.amin((1, 2), keepdim=True), image.amax((1, 2), keepdim=True)))
             flat = low == high
             exact(found, torch.where(flat, image, (image - low) * 255 / torch.where(flat, 1, high - low)))
@@ -52,7 +54,7 @@ def test_stretch_is_exact(instructions):
 def test_clahe_is_what_is_defined(instructions, grid, limit):
     for size in SIZES:
         for image in shades(size):
-            found = done(histograms.equalize_tiles, image, limit, *grid)
+            found = done(histogram_c.equalize_tiles, image, limit, *grid)
             tiles, limits = clahe.Tiles.of(image.double(), grid), torch.full((len(image),), limit)
             exact(found, clahe.equalize_tiles(image.int(), limits, tiles, lambda i, n: i.bincount(minlength=n)))
 
@@ -60,7 +62,7 @@ def test_clahe_is_what_is_defined(instructions, grid, limit):
 def test_equalising_whole_images_by_clahe_is_near_opencvs(instructions):
     cv2 = pytest.importorskip("cv2")
     image = images((64, 64), 1)[0] // 2 + 20
-    found = done(histograms.equalize_tiles, image, 2.0, 8, 8)
+    found = done(histogram_c.equalize_tiles, image, 2.0, 8, 8)
     expected = torch.from_numpy(cv2.createCLAHE(2.0, (8, 8)).apply(image[0].numpy()))
     assert (found[0].double() - expected.double()).abs().mean() < 4  # whose tables lie half a pixel off
 
@@ -68,14 +70,14 @@ def test_equalising_whole_images_by_clahe_is_near_opencvs(instructions):
 @pytest.mark.parametrize("channels", [1, 2, 4, 5, 16])
 def test_any_channels(instructions, channels):
     for image in shades((20, 33), channels):
-        assert torch.equal(done(histograms.equalize, image), by_pil(ImageOps.equalize, image))
-        assert torch.equal(done(histograms.stretch, image), tone.stretch_levels(image, torch.empty_like(image)))
-        assert done(histograms.equalize_tiles, image, 2.0, 4, 4).shape == image.shape
+        assert torch.equal(done(histogram_c.equalize, image), by_pil(ImageOps.equalize, image))
+        assert torch.equal(done(histogram_c.stretch, image), histogram.stretch_levels(image, torch.empty_like(image)))
+        assert done(histogram_c.equalize_tiles, image, 2.0, 4, 4).shape == image.shape
 
 
 def test_more_channels_are_left_to_torch():
     image = torch.zeros(17, 4, 4, dtype=torch.uint8)
-    assert not histograms.equalize(image, image.clone()) and not histograms.stretch(image, image.clone())
+    assert not histogram_c.equalize(image, image.clone()) and not histogram_c.stretch(image, image.clone())
 
 
 @pytest.mark.parametrize("format", [torch.contiguous_format, torch.channels_last])
@@ -86,13 +88,13 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format, channels)
 
     def outputs():
         return [
-            native.equalize(image, gate),
-            native.stretch(image, gate, True),
-            native.equalize_tiles(image, gate, torch.tensor([2.0, 3.0, 4.0]), (5, 3)),
+            histogram_entry.equalize(image, gate),
+            histogram_entry.stretch(image, gate, True),
+            histogram_entry.equalize_tiles(image, gate, torch.tensor([2.0, 3.0, 4.0]), (5, 3)),
         ]
 
     by_kernels = outputs()
-    monkeypatch.setattr(core, "built", None)
+    monkeypatch.setattr(built, "library", None)
     for found, expected in zip(by_kernels, outputs(), strict=True):
         assert found.is_contiguous(memory_format=format) and expected.is_contiguous(memory_format=format)
         exact(found, expected.double())

@@ -8,8 +8,12 @@ from helpers import picture
 from torch import Tensor
 
 import augment as K
-from augment import native
-from augment.functional import colour, filters, levels, median, tone
+from augment import kernels as native
+from augment.kernels.blur import maths as filters
+from augment.kernels.blur import median
+from augment.kernels.colour import levels
+from augment.kernels.colour import maths as colour
+from augment.kernels.tone import maths as tone
 
 LEVELS = picture(1, size=(64, 64), dtype=torch.uint8)[0]
 LEVELS[:, :8] = torch.tensor([0, 255, 7], dtype=torch.uint8).view(3, 1, 1)

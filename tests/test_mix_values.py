@@ -12,9 +12,9 @@ from mixing import KEYS, SIZE, around, ids, sample
 from torch.testing import assert_close
 
 import augment as K
-from augment import native
-from augment.functional import mixing as mx
-from augment.native.mix import collage_of_pixels, pick_by_sorting
+from augment import kernels as native
+from augment.kernels.mixing import maths as mx
+from augment.kernels.mixing.entry import collage_of_pixels, pick_by_sorting
 from augment.testing import Case
 
 

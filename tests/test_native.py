@@ -5,9 +5,20 @@ import torch
 from helpers import picture
 from torch.testing import assert_close
 
-from augment import native, sampling
-from augment.functional import colour, downscale, dropout, fields, filters, geometry, jpeg, median, resample, tone, zoom
-from augment.opaque import load, store
+from augment import kernels as native
+from augment.common import vocabulary
+from augment.common.dtypes import load, store
+from augment.kernels.blur import maths as filters
+from augment.kernels.blur import maths as zoom
+from augment.kernels.blur import median
+from augment.kernels.colour import maths as colour
+from augment.kernels.compression import downscale, jpeg
+from augment.kernels.dropout import maths as dropout
+from augment.kernels.field import maths as fields
+from augment.kernels.histogram import maths as histogram
+from augment.kernels.warp import maths as resample
+from augment.kernels.warp import matrices as geometry
+from augment.sampling import draw
 
 B = 3
 ANGLES = torch.tensor([0.0, 20.0, -75.0])
@@ -147,9 +158,9 @@ def test_opcheck_others() -> None:
     device = torch.device("cpu")
     gate = GATE > 0
     names = ("test_schema", "test_faketensor")
-    torch.library.opcheck(sampling.uniform, ([3, 2], device, 0, []), test_utils=names)
-    torch.library.opcheck(sampling.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
-    torch.library.opcheck(sampling.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
+    torch.library.opcheck(draw.uniform, ([3, 2], device, 0, []), test_utils=names)
+    torch.library.opcheck(draw.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
+    torch.library.opcheck(draw.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
     for bits in (torch.ops.augment.keep_bits.default, torch.ops.augment.flip_bits.default):
         torch.library.opcheck(bits, (picture(B, dtype=torch.uint8), GATE.view(B, 1, 1, 1).byte()))
     torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
@@ -235,7 +246,7 @@ def test_rectangles_on_rows_are_those_on_the_batch(dtype: torch.dtype) -> None:
     assert not torch.equal(expected[1:], image[1:])
 
 
-@pytest.mark.parametrize("border", filters.BORDERS)
+@pytest.mark.parametrize("border", vocabulary.BORDERS)
 def test_filter_on_rows_is_that_on_the_batch(border: str) -> None:
     image = picture(B)
     taps = [w.view(-1, 1, 1, 1) for w in WEIGHTS.unbind(1)]
@@ -257,7 +268,7 @@ def test_jitter_on_rows_is_that_on_the_batch() -> None:
 def test_equalize_on_rows_is_that_on_the_batch(dtype: torch.dtype) -> None:
     image = picture(B, dtype=dtype)
     image[0, 0] = 1
-    assert torch.equal(native.equalize(image, torch.ones(B, dtype=torch.bool)), tone.equalize_batch(image))
+    assert torch.equal(native.equalize(image, torch.ones(B, dtype=torch.bool)), histogram.equalize_batch(image))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
@@ -290,8 +301,8 @@ def test_compression_on_rows_is_that_on_the_batch() -> None:
     rows = native.jpeg(image, GATE > 0, TABLES.double())
     assert_close(rows[GATE > 0], whole[GATE > 0], atol=1e-9, rtol=0)
     assert torch.equal(rows[1], image[1])
-    for down in downscale.DOWN:
-        for up in downscale.UP:
+    for down in vocabulary.DOWN:
+        for up in vocabulary.UP:
             rows = native.downscale(image, SCALES, down, up)
             assert_close(rows, downscale.downscale(image, SCALES, down, up), atol=1e-6, rtol=0)
 

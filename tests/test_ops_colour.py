@@ -12,8 +12,12 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import augment as K
-from augment import native
-from augment.functional import channels, clahe, colour, tone
+from augment import kernels as native
+from augment.kernels.colour import maths as channels
+from augment.kernels.colour import maths as colour
+from augment.kernels.histogram import clahe
+from augment.kernels.histogram import maths as histogram
+from augment.kernels.tone import maths as tone
 
 RED = torch.tensor([0.8, 0.0, 0.0]).view(1, 3, 1, 1).expand(1, 3, 4, 5)
 
@@ -203,7 +207,7 @@ def test_rows_are_as_the_batch() -> None:
     lost = source == 1
     assert torch.equal(native.fill_channels(image, lost, 0.5), channels.fill(image, lost, 0.5))
     levels = (image * 255).byte()
-    stretched = tone.stretch(levels / 255, True) * 255
+    stretched = histogram.stretch(levels / 255, True) * 255
     assert_close(native.stretch(levels, everywhere, True).float(), stretched, atol=0.5001, rtol=0)
     exponent, gain = torch.tensor([1.0, 0.5, 2.0]), torch.tensor([1.0, 1.1, 0.7])
     power = tone.gamma(image, *(t.view(-1, 1, 1, 1) for t in (exponent, gain)))
@@ -214,7 +218,7 @@ def test_tiles_of_rows_are_those_of_the_batch() -> None:
     image, limit = picture(3), torch.tensor([0.0, 1.0, 40.0])
     rows = native.equalize_tiles(image, torch.ones(3, dtype=torch.bool), limit, (3, 4))
     tiles = clahe.Tiles.of(image, (3, 4))
-    planes = tone.levels(image).flatten(0, 1)
+    planes = histogram.levels(image).flatten(0, 1)
     whole = clahe.equalize_tiles(planes, limit.repeat_interleave(3), tiles, native.tone.count) / 255
     assert_close(rows, whole.view(image.shape), atol=1e-6, rtol=0)
 

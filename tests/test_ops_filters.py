@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import augment as K
-from augment.functional import filters
+from augment.kernels.blur import maths as filters
 
 
 def impulse(size: int) -> Tensor:

@@ -9,8 +9,10 @@ from helpers import call_seeded, picture
 from torch.testing import assert_close
 
 import augment as K
-from augment import native
-from augment.functional import light, plasma, weather
+from augment import kernels as native
+from augment.kernels.light import maths as light
+from augment.kernels.light import maths as plasma
+from augment.kernels.weather import maths as weather
 
 PLASMA = ("RandomPlasmaBrightness", "RandomPlasmaContrast", "RandomPlasmaShadow")
 SIZES = ((1, 1), (1, 31), (2, 2), (3, 9), (17, 23), (40, 29), (33, 65))

@@ -5,7 +5,7 @@ from helpers import distance
 from PIL import Image
 from PIL.Image import Resampling, Transpose
 
-from augment.photographs import HEIGHT, WIDTH, read
+from augment.gallery.photographs import HEIGHT, WIDTH, read
 
 
 def _halves(mode, left, right):

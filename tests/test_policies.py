@@ -15,7 +15,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
-from augment.functional import policy, resample
+from augment.kernels.policy import maths as policy
+from augment.kernels.warp import maths as resample
 from augment.policies import OPERATIONS, table
 from augment.testing import Case
 

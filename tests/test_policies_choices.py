@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import augment as K
-from augment.native.quantile import log_gamma_quantile
 from augment.policies import OPERATIONS, table
+from augment.sampling.quantile import log_gamma_quantile
 
 
 def even(counts: Tensor, expected: Tensor | None = None) -> bool:

@@ -147,9 +147,9 @@ def test_torchvision_example_runs(optimizer: str) -> None:
 
 
 def test_contributed_op_works() -> None:
-    from augment.base import Flags, Params
-    from augment.functional import colour
-    from augment.kinds import Intensity
+    from augment.common.types import Flags, Params
+    from augment.kernels.colour import maths as colour
+    from augment.kinds.intensity import Intensity
 
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
     names = {"torch": torch, "Tensor": torch.Tensor, "Params": Params, "Flags": Flags, "Intensity": Intensity}

@@ -13,7 +13,7 @@ from mixing import sample
 from torch import nn
 
 import augment as K
-from augment import saving
+from augment.saving import params as saving
 from augment.testing import Case, mixes
 
 

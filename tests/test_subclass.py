@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 import augment as K
-from augment.composition import Collage
+from augment.maps.composition import Collage
 
 H, W = 12, 16
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import augment as K
-from augment.deformation import Deformation, Field
-from augment.warp import Homography, Permutation, Warp
+from augment.maps.deformation import Deformation, Field
+from augment.maps.warp import Homography, Permutation, Warp
 
 SIZE = (40, 56)
 # A size for the ops that have one, which keeps the middle; and a deformation that does not fold.

@@ -11,7 +11,7 @@ from helpers import CASES, call_seeded, graphs, picture
 from torch.testing import assert_close
 
 import augment as K
-from augment.functional import boxes as bx
+from augment.targets import boxes as bx
 from augment.testing import Case, mixes
 
 pytest.importorskip("torchvision")

@@ -1,5 +1,6 @@
 """Containers."""
 
+from ..sampling.items import ParamItem
 from .choice import OneOf, RandomApply, RandomOrder, SomeOf
 from .dispatcher import (
     ManyToManyAugmentationDispatcher,
@@ -8,7 +9,6 @@ from .dispatcher import (
     ManyToOneAugmentationDispather,
 )
 from .image import ImageSequential
-from .params import ParamItem
 from .patch import PatchSequential
 from .sequential import AugmentationSequential
 from .video import VideoSequential

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ..arguments import probability
+from ..common.arguments import probability
 from .selection import Selection, how_many, weights_for
 from .sequential import AugmentationSequential
 

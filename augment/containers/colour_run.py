@@ -5,11 +5,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .. import native
-from ..base import Flags
-from ..kinds import Intensity
-from ..opaque import by_rows, constant, load, store
-from .call import Turn
+from .. import kernels
+from ..common.constants import constant
+from ..common.dtypes import load, store
+from ..common.opaque import by_rows
+from ..common.types import Flags
+from ..kinds.intensity import Intensity
+from .steps import Turn
 
 
 def fits(op: nn.Module) -> bool:
@@ -42,7 +44,7 @@ def _through_table(image: Tensor, turns: Sequence[Turn], dtype: torch.dtype) -> 
     """Look up in one table a channel what becomes of each byte."""
     ramp = torch.arange(256, dtype=torch.float32, device=image.device).div_(255).view(1, 1, 16, 16)
     table = store(_values(ramp.expand(*image.shape[:2], -1, -1), turns), dtype, unit=True).flatten(2)
-    return native.look_up(image, table) if dtype == torch.uint8 else native.look_up_floats(image, table)
+    return kernels.look_up(image, table) if dtype == torch.uint8 else kernels.look_up_floats(image, table)
 
 
 def _through_planes(image: Tensor, turns: Sequence[Turn], dtype: torch.dtype) -> Tensor:

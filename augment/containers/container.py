@@ -8,24 +8,27 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import targets as tg
-from ..base import Augmentation, Flags, Params
-from ..clips import of_clips
-from ..copies import copied, copied_shape
-from ..kinds import Geometric, Intensity
-from ..mix import Mix
-from ..opaque import full_precision
-from ..replay import origin
-from ..sampling import Draw, Stream
-from ..targets import Target
-from ..tracing import own_forward
-from . import fusion, values
-from .call import Call, Step
-from .children import Node, copied_child, draw_child, invert_child, is_other
+from ..common.dtypes import full_precision
+from ..common.tracing import own_forward
+from ..common.types import Flags, Params
+from ..kinds.augmentation import Augmentation
+from ..kinds.geometric import Geometric
+from ..kinds.intensity import Intensity
+from ..kinds.mix import Mix
+from ..sampling.copies import copied, copied_shape
+from ..sampling.draw import Draw, Stream
+from ..sampling.items import CHOSEN, ParamItem, as_items, drawn, given_shape
+from ..sampling.params import origin
+from ..targets import moving as mv
+from ..targets import samples as values
+from ..targets import target as tg
+from ..targets.target import Target
+from ..targets.videos import of_clips
+from . import fuse as fusion
 from .merging import check_chosen, merged, merged_matrix
 from .modules import Later, apply_module, believed_size, check_images, draw_late, draw_run
-from .params import CHOSEN, ParamItem, as_items, drawn, given_shape
 from .selection import Selection
+from .steps import Call, Node, Step, copied_child, draw_child, invert_child, is_other
 
 Size = tuple[int, int]
 
@@ -202,7 +205,7 @@ class Container(Node):
         if not isinstance(child, Augmentation):
             return apply_module(child, targets, data, call), data
         if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
-            data = child.settle(data, of_clips(tg.all_boxes(targets), call.frames))
+            data = child.settle(data, of_clips(mv.all_boxes(targets), call.frames))
         shape, device = values.shape_of(targets, lambda: origin(child, data, call.where))
         if call.handed_in:
             data = child.checked_params(data, shape, device, call.where)
@@ -210,12 +213,12 @@ class Container(Node):
         if isinstance(child, Mix):
             data = child.settle(data, targets)
         gate = child.gate(data) if call.handed_in or call.gated or not child.always_open else None
-        flags = tg.flags_for(child, call.options)
+        flags = mv.flags_for(child, call.options)
         with full_precision(device):
             if isinstance(child, Mix):
                 moved = child.transform_targets(targets, data, gate, call.options, flags)
             else:
-                moved = tg.transform(child, targets, data, gate, flags, call.options)
+                moved = mv.transform(child, targets, data, gate, flags, call.options)
         child.record(data, shape, flags)
         return moved, child._params
 

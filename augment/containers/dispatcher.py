@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import tv
-from ..arguments import switch
-from ..recorded import Recorded
-from ..targets import Value
-from .params import ParamItem, drawn
+from ..common.arguments import switch
+from ..kinds.recorded import Recorded
+from ..sampling.items import ParamItem, drawn
+from ..targets import tv
+from ..targets.target import Value
 from .sequential import AugmentationSequential
 
 

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .. import targets as tg
-from ..arguments import BORDER_MODES, RESAMPLE, channel_values, choice
-from ..base import Flags
-from ..kinds import Geometric
-from ..opaque import full_precision
-from ..targets import Target
-from ..warp import Fused, Homography, Permutation
-from .call import Call, Step, Turn, given, shape_for, turn_of
+from ..common.arguments import channel_values, choice
+from ..common.dtypes import full_precision
+from ..common.types import Flags
+from ..common.vocabulary import BORDER_MODES, RESAMPLE
+from ..kinds.geometric import Geometric
+from ..maps.warp import Fused, Homography, Permutation
+from ..targets import moving as mv
+from ..targets import target as tg
+from ..targets.target import Target
+from .steps import Call, Step, Turn, given, shape_for, turn_of
 
 # how what lies beyond an image comes to be seen, by the names that ops have for it
 BEYOND = {"border": "border", "replicate": "border", "reflection": "reflection", "symmetric": "reflection"}
@@ -126,4 +128,4 @@ def _move(
     gates = [turn.gate for turn in turns if turn.gate is not None]
     still = len(gates) == len(turns) and all(one.input_size == one.size for one in warps)
     changed = torch.stack(gates).any(0) if still else None
-    return tg.moved_by(warp, targets, changed, options, image, {"padding_mode": how["padding_mode"]})
+    return mv.moved_by(warp, targets, changed, options, image, {"padding_mode": how["padding_mode"]})

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import nn
 
-from ..arguments import choice, switch
+from ..common.arguments import choice, switch
 from .sequential import AugmentationSequential
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from .. import targets as tg
-from ..base import Params
-from ..copies import copied
-from ..targets import Target
-from .params import CHOSEN
+from ..common.types import Params
+from ..sampling.copies import copied
+from ..sampling.items import CHOSEN
+from ..targets import target as tg
+from ..targets.target import Target
 from .selection import Selection
 
 

@@ -7,16 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import targets as tg
-from ..base import Augmentation, Params
-from ..functional import mixing as mx
-from ..keys import is_image
-from ..sampling import check
-from ..targets import Target
-from . import values
-from .call import Call, Step
-from .children import copied_child, draw_child
-from .params import ParamItem, drawn
+from ..common.checks import check
+from ..common.types import Params
+from ..kernels.mixing import maths as mx
+from ..kinds.augmentation import Augmentation
+from ..sampling.items import ParamItem, drawn
+from ..targets import samples as values
+from ..targets import target as tg
+from ..targets.keys import is_image
+from ..targets.target import Target
+from .steps import Call, Step, copied_child, draw_child
 
 
 @dataclass

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from ..arguments import BORDER_MODES, RESAMPLE, Check, channel_values, one_of, switch
-from ..base import Flags
-from ..keys import SPATIAL, data_key
+from ..common.arguments import Check, channel_values, one_of, switch
+from ..common.types import Flags
+from ..common.vocabulary import BORDER_MODES, RESAMPLE
+from ..targets.keys import SPATIAL, data_key
 
 OPTIONS = {
     "image": None,  # any flag of an op

@@ -7,20 +7,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import patches as pt
-from ..arguments import choice, pair, switch
-from ..base import Augmentation, Flags
-from ..copies import copied, copied_shape
-from ..functional import geometry
-from ..kinds import Intensity
-from ..targets import Target
-from . import values
-from .call import Call, Step
-from .children import draw_child, invert_child
+from ..common.arguments import choice, pair, switch
+from ..common.types import Flags
+from ..kernels.warp import matrices as geometry
+from ..kinds.augmentation import Augmentation
+from ..kinds.intensity import Intensity
+from ..sampling.copies import copied, copied_shape
+from ..sampling.items import ParamItem, as_items, drawn, stated_shape
+from ..targets import grids as pt
+from ..targets import samples as values
+from ..targets.target import Target
 from .container import Size
 from .image import ImageSequential
 from .modules import Later
-from .params import ParamItem, as_items, drawn, stated_shape
+from .steps import Call, Step, draw_child, invert_child
 
 IMAGES = "images"
 

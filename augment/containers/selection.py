@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..sampling import numbers, whole_numbers
+from ..sampling.ranges import numbers, whole_numbers
 
 SMALLEST = 1e-30  # a weight beside the largest, so that no quotient overflows
 

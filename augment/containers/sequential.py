@@ -6,19 +6,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import arrays, tv, wrapping
-from .. import targets as tg
-from ..arguments import choice, number, switch
-from ..base import Augmentation
-from ..keys import read_keys
-from ..targets import Target, Value
-from . import fusion, values
-from .call import Call
+from ..common.arguments import choice, number, switch
+from ..kinds.augmentation import Augmentation
+from ..sampling.items import ParamItem
+from ..targets import arrays, tv
+from ..targets import moving as mv
+from ..targets import samples as values
+from ..targets import target as tg
+from ..targets.keys import read_keys
+from ..targets.target import Target, Value
+from . import fuse as fusion
 from .container import Container
 from .modules import Later
 from .options import options_for
-from .params import ParamItem
 from .selection import Selection, how_many, weights_for
+from .steps import Call
 
 IMAGE = ("image",)  # not asked for by anyone, so that a dict need not have one
 
@@ -98,7 +100,7 @@ class AugmentationSequential(Container):
         if foreign:
             raise TypeError(f"extra_args['image']: expected flags of the ops, {sorted(known)}; got {foreign}")
         for op in ops:
-            tg.flags_for(op, self.extra_args)
+            mv.flags_for(op, self.extra_args)
         if same_on_batch is not None:
             for module in self._drawing():
                 module.same_on_batch = switch(same_on_batch, "same_on_batch")
@@ -139,8 +141,8 @@ class AugmentationSequential(Container):
         given: Sequence[Value] = (input, *args)
         keys = self.data_keys if data_keys is None else read_keys(data_keys)
         if tv.found(given):
-            wrapping.refuse_clips(given, self.clips)
-            return wrapping.call(self.forward, given, keys, params=params, generator=generator, valid=valid)
+            tv.refuse_clips(given, self.clips)
+            return tv.call(self.forward, given, keys, params=params, generator=generator, valid=valid)
         return self.augment(given, params, data_keys, generator, valid)
 
     def augment(
@@ -161,12 +163,12 @@ class AugmentationSequential(Container):
             shape, device = values.shape_of(targets)
             late = Later(generator, after) if self.draws_late else None
             used = late or self.forward_parameters(shape, generator, device, after)
-        watched = [] if self.min_visibility is None else tg.watch(targets)
+        watched = [] if self.min_visibility is None else mv.watch(targets)
         call = Call(handed_in, False, self.extra_args, type(self).__name__)
         moved = self.transform_targets([*targets, *watched], used, call)
         moved, watched = moved[: len(targets)], moved[len(targets) :]
         if self.min_visibility is not None:
-            verdicts = [t.restore(self.keepdim) for t in tg.verdicts(watched, self.min_visibility)]
+            verdicts = [t.restore(self.keepdim) for t in mv.verdicts(watched, self.min_visibility)]
             self.valid = dict(zip(names, verdicts, strict=True))
         else:
             self.valid = dict(zip(names, tg.known(moved, self.keepdim), strict=True))
@@ -193,8 +195,8 @@ class AugmentationSequential(Container):
             raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
         keys = self.data_keys if data_keys is None else read_keys(data_keys)
         if tv.found(args):
-            wrapping.refuse_clips(args, self.clips)
-            return wrapping.call(self.inverse, args, keys, params=params, valid=valid)
+            tv.refuse_clips(args, self.clips)
+            return tv.call(self.inverse, args, keys, params=params, valid=valid)
         given = arrays.read(args, keys, self.clips)
         targets, _ = self._targets(given, data_keys, valid)
         moved = self.invert_targets(targets, params, self.extra_args, type(self).__name__)

@@ -7,16 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import clips
-from ..arguments import choice, switch
-from ..base import Flags
-from ..copies import copied
-from ..mix import Mix
-from ..targets import Target
-from .call import Call
+from ..common.arguments import choice, switch
+from ..common.types import Flags
+from ..kinds.mix import Mix
+from ..sampling.copies import copied
+from ..sampling.items import ParamItem
+from ..targets import videos
+from ..targets.target import Target
 from .image import ImageSequential
 from .modules import Later
-from .params import ParamItem
+from .steps import Call
 
 
 class VideoSequential(ImageSequential):
@@ -66,7 +66,7 @@ class VideoSequential(ImageSequential):
         )
         if self.clips:
             raise ValueError("args: expected ops and containers of images, got a VideoSequential inside another")
-        known = [name.lower() for name in clips.FORMATS]
+        known = [name.lower() for name in videos.FORMATS]
         self.data_format = choice(data_format, "data_format", known).upper()
         self.same_on_frame = switch(same_on_frame, "same_on_frame")
         self.clips = True
@@ -100,7 +100,7 @@ class VideoSequential(ImageSequential):
         return super().forward_parameters((b * frames, *size), generator, device, after, rows)
 
     def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
-        frames = clips.frames_of(targets, self.data_format)
+        frames = videos.frames_of(targets, self.data_format)
         rows = [self._apart(target, frames) for target in targets]
         moved = super().transform_targets(rows, params, replace(call, frames=frames if self.same_on_frame else 1))
         return self._together(moved, rows, targets, frames)
@@ -108,25 +108,25 @@ class VideoSequential(ImageSequential):
     def invert_targets(
         self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str
     ) -> list[Target]:
-        frames = clips.frames_of(targets, self.data_format)
+        frames = videos.frames_of(targets, self.data_format)
         rows = [self._apart(target, frames) for target in targets]
         return self._together(super().invert_targets(rows, params, options, where), rows, targets, frames)
 
     def _apart(self, target: Target, frames: int) -> Target:
         if target.key == "class" and self._mixes:
-            return clips.classes_apart(target, frames)
-        return clips.apart(target, self.data_format, frames)
+            return videos.classes_apart(target, frames)
+        return videos.apart(target, self.data_format, frames)
 
     def _together(
         self, moved: Sequence[Target], rows: Sequence[Target], targets: Sequence[Target], frames: int
     ) -> list[Target]:
-        videos = []
+        found = []
         for new, start, given in zip(moved, rows, targets, strict=True):
             if new.key == "class" and new.value is not start.value:
-                videos.append(clips.classes_together(new, given, frames, self.same_on_frame))
+                found.append(videos.classes_together(new, given, frames, self.same_on_frame))
             else:
-                videos.append(given if new.key == "class" else self._video(new, start, given, frames))
-        return videos
+                found.append(given if new.key == "class" else self._video(new, start, given, frames))
+        return found
 
     def _video(self, new: Target, start: Target, given: Target, frames: int) -> Target:
-        return clips.together(new, start, given, self.data_format, frames)
+        return videos.together(new, start, given, self.data_format, frames)

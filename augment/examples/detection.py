@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import augment as K
-from augment.functional.boxes import overlaps
+from augment.targets.boxes import overlaps
 
 NORMALIZE = K.Normalize(mean=0.5, std=0.3)
 SIZE, CELL, MOST = 64, 8, 3  # of an image and of a cell of the grid, in pixels; and how many discs there are at most

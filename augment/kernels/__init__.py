@@ -1,22 +1,87 @@
-"""Kernels in C for bytes on the CPU, each of which does an image at once.
+"""The opaque ops: data movement that the compiler would turn into scalar loops, and work that a row can be spared.
 
-They are there where the package was built with a C compiler; what they are asked for and do not do, PyTorch's kernels
-do, so that ``False`` is an answer and no fault. Results are the same, to within a rounding of floats.
+On the CPU a batch goes row by row through an op of ``rowwise``; on other devices the same functions run on the whole
+batch inside the graph, where the compiler fuses them, and a select puts back the rows that do not change.
 """
 
-from .colour import ROTATE_HUE, SCALE_SATURATION, STEPS, adjust_colour
-from .core import ready
-from .geometry import displace
-from .tone import linear_levels, look_up, look_up_floats
+from .blur.entry import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
+from .built import ready
+from .colour.entry import (
+    colour_jitter,
+    fill_channels,
+    gray_levels,
+    hue_levels,
+    photometric_distort,
+    saturation_levels,
+    take_channels,
+)
+from .compression.entry import downscale, jpeg
+from .dropout.entry import erase, fill_grid, fill_rectangles
+from .field.entry import displace, follow_field, smooth_field
+from .field.formula import displace_by, displace_lines, follow_formula
+from .histogram.entry import equalize, equalize_tiles, stretch
+from .light.entry import plasma
+from .mixing.entry import collage, pick_labels, take_rows, whole_labels
+from .noise.entry import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
+from .policy.entry import apply_policy, mix_policies
+from .tone.entry import gamma, invert_bytes, linear_levels, look_up, look_up_floats, posterize
+from .warp.homography import identity_rows, warp_homography
+from .warp.permutation import permute
+from .warp.resize import cut_window, resize
+from .weather.entry import rain
 
 __all__ = [
-    "ROTATE_HUE",
-    "SCALE_SATURATION",
-    "STEPS",
-    "adjust_colour",
+    "add_noise",
+    "apply_policy",
+    "box_blur",
+    "collage",
+    "colour_jitter",
+    "cut_window",
+    "defocus",
     "displace",
+    "displace_by",
+    "displace_lines",
+    "downscale",
+    "equalize",
+    "equalize_tiles",
+    "erase",
+    "fill_channels",
+    "fill_grid",
+    "fill_rectangles",
+    "filter2d",
+    "follow_field",
+    "follow_formula",
+    "gamma",
+    "gray_levels",
+    "hue_levels",
+    "identity_rows",
+    "invert_bytes",
+    "jpeg",
     "linear_levels",
     "look_up",
     "look_up_floats",
+    "median_blur",
+    "mix_policies",
+    "permute",
+    "photometric_distort",
+    "pick_labels",
+    "plasma",
+    "posterize",
+    "rain",
     "ready",
+    "resize",
+    "salt_and_pepper",
+    "salt_masks",
+    "saturation_levels",
+    "sensor_noise",
+    "separable_filter",
+    "sharpen",
+    "shot_noise",
+    "smooth_field",
+    "stretch",
+    "take_channels",
+    "take_rows",
+    "warp_homography",
+    "whole_labels",
+    "zoom_blur",
 ]

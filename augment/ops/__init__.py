@@ -1,7 +1,15 @@
 """The ops, by family."""
 
 from .affine import RandomAffine, RandomPerspective, RandomRotation, RandomShear, RandomTranslate
-from .blur import RandomBoxBlur, RandomDefocus, RandomGaussianBlur, RandomMedianBlur, RandomMotionBlur, RandomZoomBlur
+from .blur import (
+    RandomBoxBlur,
+    RandomDefocus,
+    RandomGaussianBlur,
+    RandomMedianBlur,
+    RandomMotionBlur,
+    RandomSharpness,
+    RandomZoomBlur,
+)
 from .channels import RandomChannelDropout, RandomChannelShuffle, RandomPlanckianJitter, RandomRGBShift
 from .colour import (
     Denormalize,
@@ -16,9 +24,9 @@ from .compression import RandomDownscale, RandomJPEG
 from .crop import CenterCrop, RandomCrop, RandomResizedCrop, Resize
 from .deform import RandomElasticTransform, RandomFisheye, RandomGridDistortion, RandomThinPlateSpline
 from .detection import RandomIoUCrop
-from .dropout import RandomCoarseDropout, RandomGridDropout
-from .erase import RandomErasing
+from .dropout import RandomCoarseDropout, RandomErasing, RandomGridDropout
 from .flip import RandomD4, RandomHorizontalFlip, RandomRotation90, RandomTranspose, RandomVerticalFlip
+from .histogram import RandomAutoContrast, RandomClahe, RandomEqualize
 from .illumination import RandomGaussianIllumination, RandomLinearCornerIllumination, RandomLinearIllumination
 from .jitter import ColorJiggle, ColorJitter, RandomPhotometricDistort
 from .mix import PatchMix, RandomCutMixV2, RandomMixUpV2
@@ -26,16 +34,7 @@ from .mosaic import RandomJigsaw, RandomMosaic
 from .noise import RandomGaussianNoise, RandomISONoise, RandomSaltAndPepperNoise, RandomShotNoise
 from .pad import LetterBox, LongestMaxSize, PadTo, RandomZoomOut, SmallestMaxSize
 from .plasma import RandomPlasmaBrightness, RandomPlasmaContrast, RandomPlasmaShadow
-from .sharpen import RandomSharpness
-from .tone import (
-    RandomAutoContrast,
-    RandomClahe,
-    RandomEqualize,
-    RandomGamma,
-    RandomInvert,
-    RandomPosterize,
-    RandomSolarize,
-)
+from .tone import RandomGamma, RandomInvert, RandomPosterize, RandomSolarize
 from .transplant import RandomCopyPaste, RandomTransplantation
 from .weather import RandomFog, RandomRain, RandomSnow
 

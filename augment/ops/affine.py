@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import choice, outside
-from ..base import Flags, Params
-from ..functional import geometry
-from ..kinds import Geometric
-from ..sampling import Bounds, Draw, Range, check, numbers
-from ..warp import Homography
+from ..common.arguments import choice, outside
+from ..common.checks import check
+from ..common.types import Flags, Params
+from ..kernels.warp import matrices as geometry
+from ..kinds.geometric import Geometric
+from ..maps.warp import Homography
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range, numbers
 
 TURN = (-360.0, 360.0)
 POSITIVE = (1e-6, 1e6)  # beyond, a matrix has no inverse in float32

@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .. import native
-from ..arguments import number, odd_pair, pair
-from ..base import Flags, Params
-from ..functional import filters
-from ..kinds import Intensity
-from ..sampling import Bounds, Draw, Range, check, whole_numbers, whole_pair
+from .. import kernels
+from ..common.arguments import number, odd_pair, pair
+from ..common.checks import check
+from ..common.types import Flags, Params
+from ..kernels.blur import maths as filters
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
 
 
 def require_room(name: str, shape: Sequence[int], kernel: tuple[int, int], border: str) -> None:
@@ -68,7 +70,7 @@ class RandomGaussianBlur(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         along_y, along_x = (filters.gaussian_weights(params["sigma"], k) for k in flags["kernel_size"])
-        return native.separable_filter(input, along_y, along_x, flags["border_type"])
+        return kernels.separable_filter(input, along_y, along_x, flags["border_type"])
 
 
 class RandomBoxBlur(Intensity):
@@ -110,7 +112,7 @@ class RandomBoxBlur(Intensity):
         require_room(type(self).__name__, shape, flags["kernel_size"], flags["border_type"])
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.box_blur(input, self.gate(params), flags["kernel_size"], flags["border_type"])
+        return kernels.box_blur(input, self.gate(params), flags["kernel_size"], flags["border_type"])
 
 
 class RandomMedianBlur(Intensity):
@@ -145,7 +147,7 @@ class RandomMedianBlur(Intensity):
         require_room(type(self).__name__, shape, flags["kernel_size"], "reflect")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.median_blur(input, self.gate(params), flags["kernel_size"])
+        return kernels.median_blur(input, self.gate(params), flags["kernel_size"])
 
 
 class RandomMotionBlur(Intensity):
@@ -233,7 +235,7 @@ class RandomMotionBlur(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         size, angle, direction = (params[name] for name in self.param_names[:3])
         weights = filters.motion_weights(size, angle, direction, self.canvas, flags["resample"])
-        return native.filter2d(input, weights, flags["border_type"])
+        return kernels.filter2d(input, weights, flags["border_type"])
 
 
 class RandomDefocus(Intensity):
@@ -301,7 +303,7 @@ class RandomDefocus(Intensity):
         check((radius >= 0) & (radius <= most), gate, f"radius: expected whole numbers up to {most}")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.defocus(input, params["radius"], params["alias_blur"], self.radius[1], flags["border_type"])
+        return kernels.defocus(input, params["radius"], params["alias_blur"], self.radius[1], flags["border_type"])
 
 
 class RandomZoomBlur(Intensity):
@@ -343,4 +345,41 @@ class RandomZoomBlur(Intensity):
         self.accept(steps=steps)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.zoom_blur(input, params["max_factor"], flags["steps"])
+        return kernels.zoom_blur(input, params["max_factor"], flags["steps"])
+
+
+class RandomSharpness(Intensity):
+    """Blend with a smoothed copy, or away from it, as ``PIL.ImageEnhance.Sharpness`` does.
+
+    Values are cut to [0, 1], before and after. Pixels at the edges stay as they are, and with them an image of less
+    than three pixels a side.
+
+    Args:
+        sharpness: (low, high) of the factor, or its upper bound: 0 is the smoothed copy, 1 the image, and more is
+            sharper.
+        same_on_batch: share one factor among the rows.
+        p: probability that a row is changed.
+        keepdim: give the output the rank of the input.
+
+    Shape:
+        (B, C, H, W) to (B, C, H, W).
+
+    Params:
+        sharpness: (B,).
+    """
+
+    neutral: ClassVar = {"sharpness": 1.0}
+    own_dtype = True
+
+    def __init__(
+        self,
+        sharpness: Bounds = 0.5,
+        same_on_batch: bool = False,
+        p: float | Tensor = 0.5,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"sharpness": Range(sharpness, "sharpness", 0.0, (0, float("inf")))}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return kernels.sharpen(input, params["sharpness"])

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .. import native
-from ..arguments import choice, number, one_a_channel, whole
-from ..base import Flags, Params
-from ..functional.illuminants import TABLES
-from ..kinds import Intensity
-from ..sampling import Bounds, Draw, Range, check
+from .. import kernels
+from ..common.arguments import choice, number, one_a_channel, whole
+from ..common.checks import check
+from ..common.types import Flags, Params
+from ..kernels.colour.illuminants import TABLES
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range
 
 INFINITY = float("inf")
 
@@ -45,7 +47,7 @@ class RandomChannelShuffle(Intensity):
         check((source >= 0) & (source < source.shape[-1]), None, "channels: expected numbers of channels")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.take_channels(input, places(self, params, "channels", input.shape[1]))
+        return kernels.take_channels(input, places(self, params, "channels", input.shape[1]))
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         taken, source = [], places(self, params, "channels", len(planes)).view(-1, len(planes), 1, 1)
@@ -113,7 +115,7 @@ class RandomChannelDropout(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         lost = self.lost(params, input.shape[1]) & self.gate(params).unsqueeze(1)
         value = round(self.fill_value * 255) if input.dtype == torch.uint8 else self.fill_value
-        return native.fill_channels(input, lost, value)
+        return kernels.fill_channels(input, lost, value)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         lost = self.lost(params, len(planes)).unsqueeze(2).unsqueeze(3).unbind(1)
@@ -169,7 +171,7 @@ class RandomRGBShift(Intensity):
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         shift = torch.stack([params[name] for name in self.ranges], 1)
         shift = shift if gate is None else torch.where(gate.unsqueeze(1), shift, 0.0)
-        return native.linear_levels(image, torch.ones_like(shift), shift)
+        return kernels.linear_levels(image, torch.ones_like(shift), shift)
 
 
 class RandomPlanckianJitter(Intensity):
@@ -232,7 +234,7 @@ class RandomPlanckianJitter(Intensity):
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         ratios = self.pl.to(image.device)[params["idx"].long()].float()
         ratios = ratios if gate is None else torch.where(gate.unsqueeze(1), ratios, 1.0)
-        return native.linear_levels(image, ratios, torch.zeros_like(ratios))
+        return kernels.linear_levels(image, ratios, torch.zeros_like(ratios))
 
 
 def check_channels(op: Intensity, shape: Sequence[int], flags: Flags, *names: str) -> None:

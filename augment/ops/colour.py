@@ -6,13 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import native
-from ..arguments import deviations
-from ..base import Flags, Params
-from ..functional import colour
-from ..functional.resample import per_channel
-from ..kinds import Intensity
-from ..sampling import Bounds, Range
+from .. import kernels
+from ..common.arguments import deviations
+from ..common.types import Flags, Params
+from ..kernels.colour import maths as colour
+from ..kernels.warp.maths import per_channel
+from ..kinds.intensity import Intensity
+from ..sampling.ranges import Bounds, Range
 from .channels import check_channels, of_channels
 
 INFINITY = float("inf")
@@ -56,7 +56,7 @@ class RandomBrightness(Intensity):
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         factor = params["brightness_factor"].unsqueeze(1)
-        return native.linear_levels(image, torch.ones_like(factor), factor - 1)
+        return kernels.linear_levels(image, torch.ones_like(factor), factor - 1)
 
 
 class RandomContrast(Intensity):
@@ -99,7 +99,7 @@ class RandomContrast(Intensity):
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         factor = params["contrast_factor"].unsqueeze(1)
-        return native.linear_levels(image, factor, torch.zeros_like(factor))
+        return kernels.linear_levels(image, factor, torch.zeros_like(factor))
 
 
 class RandomGrayscale(Intensity):
@@ -138,7 +138,7 @@ class RandomGrayscale(Intensity):
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         gate = self.gate(params) if gate is None else gate
-        return native.gray_levels(image, gate, self.weights(image.shape[1], flags))
+        return kernels.gray_levels(image, gate, self.weights(image.shape[1], flags))
 
     def weights(self, channels: int, flags: Flags) -> list[float]:
         """Give the weight of each channel."""
@@ -185,7 +185,7 @@ class RandomSaturation(Intensity):
         return colour.jitter(planes, factors, (colour.SATURATION,), kind="jiggle")
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        return native.saturation_levels(image, params["saturation_factor"])
+        return kernels.saturation_levels(image, params["saturation_factor"])
 
 
 class RandomHue(Intensity):
@@ -223,7 +223,7 @@ class RandomHue(Intensity):
         return colour.jitter(planes, factors, (colour.HUE,))
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        return native.hue_levels(image, params["hue_factor"])
+        return kernels.hue_levels(image, params["hue_factor"])
 
 
 class Normalize(Intensity):

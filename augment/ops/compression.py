@@ -4,11 +4,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from .. import native
-from ..base import Flags, Params
-from ..functional import jpeg
-from ..kinds import Intensity
-from ..sampling import Bounds, Range
+from .. import kernels
+from ..common.types import Flags, Params
+from ..kernels.compression import jpeg
+from ..kinds.intensity import Intensity
+from ..sampling.ranges import Bounds, Range
 
 
 class RandomJPEG(Intensity):
@@ -44,7 +44,7 @@ class RandomJPEG(Intensity):
         self.ranges = {"jpeg_quality": Range(jpeg_quality, "jpeg_quality", 50.0, (1, 100))}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.jpeg(input, self.gate(params), jpeg.quantization_tables(params["jpeg_quality"]))
+        return kernels.jpeg(input, self.gate(params), jpeg.quantization_tables(params["jpeg_quality"]))
 
 
 class RandomDownscale(Intensity):
@@ -85,4 +85,4 @@ class RandomDownscale(Intensity):
         self.accept(downscale=downscale, upscale=upscale)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.downscale(input, params["scale"], flags["downscale"], flags["upscale"])
+        return kernels.downscale(input, params["scale"], flags["downscale"], flags["upscale"])

@@ -7,13 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import native
-from ..arguments import channel_values, choice, is_whole, pair, switch, whole_pixel_border
-from ..base import Flags, Params
-from ..functional import geometry
-from ..kinds import Geometric
-from ..sampling import Bounds, Draw, Range, check
-from ..warp import Homography, Permutation, Rescale, Window
+from .. import kernels
+from ..common.arguments import channel_values, choice, is_whole, pair, switch, whole_pixel_border
+from ..common.checks import check
+from ..common.types import Flags, Params
+from ..kernels.warp import matrices as geometry
+from ..kinds.geometric import Geometric
+from ..maps.warp import Homography, Permutation, Rescale, Window
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range
 
 Size = tuple[int, int]
 SHAPES = {"src": (4, 2), "dst": (4, 2), "input_size": (2,), "output_size": (2,), "padding_size": (4,)}
@@ -69,7 +71,7 @@ class Frame(Rescale):
         self, image: Tensor, resample: str = "bilinear", padding_mode: str = "zeros", fill: Sequence[float] = (0.0,)
     ) -> Tensor:
         if image.dtype == torch.uint8 and resample == "bilinear" and not self.antialias:
-            return native.resize(image, self.size, self.align_corners)
+            return kernels.resize(image, self.size, self.align_corners)
         return super().image(image, resample, padding_mode, fill)
 
 

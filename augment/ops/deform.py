@@ -7,14 +7,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .. import native
-from ..arguments import outside, whole
-from ..base import Flags, Params
-from ..deformation import Field, Formula, Lines
-from ..functional import fields, filters, geometry, resample
-from ..kinds import Geometric
-from ..replay import image_map
-from ..sampling import Bounds, Draw, Range, check, numbers
+from .. import kernels
+from ..common.arguments import outside, whole
+from ..common.checks import check
+from ..common.types import Flags, Params
+from ..kernels.blur import maths as filters
+from ..kernels.field import maths as fields
+from ..kernels.warp import maths as resample
+from ..kernels.warp import matrices as geometry
+from ..kinds.geometric import Geometric
+from ..maps.deformation import Field, Formula, Lines
+from ..sampling.draw import Draw
+from ..sampling.params import image_map
+from ..sampling.ranges import Bounds, Range, numbers
 
 CORNERS_AND_MIDDLE = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0), (0.0, 0.0))
 FARTHEST = math.log(1e30)  # what is pushed farther leaves the floats
@@ -85,7 +90,7 @@ class RandomElasticTransform(Geometric):
         alpha_x, alpha_y = flags["alpha"]
         reach = resample.per_channel([alpha_x * (width - lost) / 2, alpha_y * (height - lost) / 2], noise)
         gate = self.gate(params)
-        field = native.smooth_field(noise, along_y, along_x, gate) * reach
+        field = kernels.smooth_field(noise, along_y, along_x, gate) * reach
         return Field(field, (height, width))
 
 

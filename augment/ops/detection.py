@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import number, pair, whole
-from ..base import Flags, Params
-from ..functional import boxes as bx
-from ..functional import geometry
-from ..kinds import Geometric
-from ..opaque import constant
-from ..sampling import Draw
-from ..warp import Homography
+from ..common.arguments import number, pair, whole
+from ..common.constants import constant
+from ..common.types import Flags, Params
+from ..kernels.warp import matrices as geometry
+from ..kinds.geometric import Geometric
+from ..maps.warp import Homography
+from ..sampling.draw import Draw
+from ..targets import boxes as bx
 from .crop import SHAPES, WINDOW, Size, check_window, windows
 
 OVERLAPS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)

@@ -6,11 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..base import Flags, Params
-from ..functional import geometry
-from ..kinds import Geometric
-from ..sampling import Draw, check, numbers, whole_numbers
-from ..warp import Homography, Permutation
+from ..common.checks import check
+from ..common.types import Flags, Params
+from ..kernels.warp import matrices as geometry
+from ..kinds.geometric import Geometric
+from ..maps.warp import Homography, Permutation
+from ..sampling.draw import Draw
+from ..sampling.ranges import numbers, whole_numbers
 
 
 class RandomHorizontalFlip(Geometric):

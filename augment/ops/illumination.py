@@ -5,11 +5,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..base import Flags, Params
-from ..functional import light
-from ..kinds import Intensity
-from ..replay import image_map
-from ..sampling import Bounds, Draw, Range, numbers
+from ..common.types import Flags, Params
+from ..kernels.light import maths as light
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.params import image_map
+from ..sampling.ranges import Bounds, Range, numbers
 
 UNIT = (0.0, 1.0)
 EITHER = (-1.0, 1.0)

@@ -6,13 +6,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import kernels, native
-from ..arguments import number
-from ..base import Flags, Params
-from ..functional import channels, colour
-from ..kinds import Intensity
-from ..opaque import constant, store
-from ..sampling import Bounds, Draw, Range, check
+from .. import kernels
+from ..common.arguments import number
+from ..common.checks import check
+from ..common.constants import constant
+from ..common.dtypes import store
+from ..common.types import Flags, Params
+from ..kernels.colour import maths as channels
+from ..kernels.colour import maths as colour
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range
 from .channels import places
 
 INFINITY = float("inf")
@@ -77,15 +81,15 @@ class ColorJitter(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.order is not None:
             return super().apply_transform(input, params, flags)
-        return native.colour_jitter(input, *factors_and_order(params), "jitter")
+        return kernels.colour_jitter(input, *factors_and_order(params), "jitter")
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         factors, _ = factors_and_order(params)
         order = constant(self.order or (), torch.int64, image.device)
-        return native.colour_jitter(image, factors, order, "jitter")
+        return kernels.colour_jitter(image, factors, order, "jitter")
 
     def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
-        return native.colour_jitter(image, *factors_and_order(params), "jitter", after, wide)
+        return kernels.colour_jitter(image, *factors_and_order(params), "jitter", after, wide)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = [params[name].view(-1, 1, 1) for name in FACTORS]
@@ -149,15 +153,15 @@ class ColorJiggle(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.order is not None:
             return super().apply_transform(input, params, flags)
-        return native.colour_jitter(input, *factors_and_order(params), "jiggle")
+        return kernels.colour_jitter(input, *factors_and_order(params), "jiggle")
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         factors, _ = factors_and_order(params)
         order = constant(self.order or (), torch.int64, image.device)
-        return native.colour_jitter(image, factors, order, "jiggle")
+        return kernels.colour_jitter(image, factors, order, "jiggle")
 
     def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
-        return native.colour_jitter(image, *factors_and_order(params), "jiggle", after, wide)
+        return kernels.colour_jitter(image, *factors_and_order(params), "jiggle", after, wide)
 
     def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
         factors = [params[name].view(-1, 1, 1) for name in FACTORS]
@@ -228,10 +232,10 @@ class RandomPhotometricDistort(Intensity):
         check(source.sort(-1).values == channels, gate, "channel_permutation: expected each channel once")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.photometric_distort(input, *self.steps(params, input))
+        return kernels.photometric_distort(input, *self.steps(params, input))
 
     def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
-        output = native.photometric_distort(image, *self.steps(params, image), wide=wide or after is not None)
+        output = kernels.photometric_distort(image, *self.steps(params, image), wide=wide or after is not None)
         if after is None:
             return output
         output = channels.blend(output, after)

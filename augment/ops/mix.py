@@ -6,15 +6,17 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import number, switch, whole
-from ..base import Flags, Params
-from ..composition import Blend, Collage, Composition
-from ..functional import geometry
-from ..functional import mixing as mx
-from ..mix import Mix
-from ..opaque import Kept
-from ..sampling import Bounds, Draw, Range, check
-from ..targets import Target
+from ..common.arguments import number, switch, whole
+from ..common.checks import check
+from ..common.constants import Kept
+from ..common.types import Flags, Params
+from ..kernels.mixing import maths as mx
+from ..kernels.warp import matrices as geometry
+from ..kinds.mix import Mix
+from ..maps.composition import Blend, Collage, Composition
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range
+from ..targets.target import Target
 
 UNIT = (0.0, 1.0)
 

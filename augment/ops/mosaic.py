@@ -7,15 +7,18 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import MODES, RESAMPLE, choice, number, pair, switch
-from ..base import Flags, Params
-from ..composition import Collage, Composition
-from ..functional import geometry
-from ..functional import mixing as mx
-from ..mix import Mix
-from ..opaque import Kept
-from ..sampling import Bounds, Draw, Range, check
-from ..targets import Target
+from ..common.arguments import choice, number, pair, switch
+from ..common.checks import check
+from ..common.constants import Kept
+from ..common.types import Flags, Params
+from ..common.vocabulary import CROPPING, RESAMPLE
+from ..kernels.mixing import maths as mx
+from ..kernels.warp import matrices as geometry
+from ..kinds.mix import Mix
+from ..maps.composition import Collage, Composition
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range
+from ..targets.target import Target
 
 TABLED = 6  # pieces of which all orders are listed
 
@@ -71,7 +74,7 @@ class RandomMosaic(Mix):
         self.least_area = number(min_bbox_size, "min_bbox_size", 0.0)
         choice(padding_mode, "padding_mode", ("constant",))
         choice(resample, "resample", RESAMPLE)
-        choice(cropping_mode, "cropping_mode", MODES)
+        choice(cropping_mode, "cropping_mode", CROPPING)
         switch(align_corners, "align_corners")
         self.columns = self.grid[0] * self.grid[1] + 1
 

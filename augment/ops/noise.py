@@ -5,12 +5,13 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from .. import native
-from ..arguments import number
-from ..base import Flags, Params
-from ..kinds import Intensity
-from ..replay import image_map
-from ..sampling import Bounds, Draw, Range
+from .. import kernels
+from ..common.arguments import number
+from ..common.types import Flags, Params
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.params import image_map
+from ..sampling.ranges import Bounds, Range
 
 
 class RandomGaussianNoise(Intensity):
@@ -49,7 +50,7 @@ class RandomGaussianNoise(Intensity):
         return {"gaussian_noise": draw.normal(draw.shape[1:], self.mean, self.std)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.add_noise(input, image_map(self, params, "gaussian_noise", input), self.gate(params))
+        return kernels.add_noise(input, image_map(self, params, "gaussian_noise", input), self.gate(params))
 
 
 class RandomISONoise(Intensity):
@@ -98,7 +99,7 @@ class RandomISONoise(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         drawn = image_map(self, params, "noise", input, channels=(2,))
-        return native.sensor_noise(input, params["color_shift"], params["intensity"], drawn)
+        return kernels.sensor_noise(input, params["color_shift"], params["intensity"], drawn)
 
 
 class RandomSaltAndPepperNoise(Intensity):
@@ -143,13 +144,13 @@ class RandomSaltAndPepperNoise(Intensity):
         u = draw.uniform((1, *draw.shape[-2:]), 0.0, 1.0)
         amount, white = drawn["amount_factor"], drawn["salt_and_pepper_factor"]
         # from above, as rows that stay closed hold zeros
-        salt, pepper = native.salt_masks(u, 1 - amount * white, 1 - amount)
+        salt, pepper = kernels.salt_masks(u, 1 - amount * white, 1 - amount)
         shape = (*draw.shape[:2], -1, -1)
         return {**drawn, "mask_salt": salt.expand(shape), "mask_pepper": pepper.expand(shape)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         salt, pepper = (image_map(self, params, name, input) for name in self.bool_params)
-        return native.salt_and_pepper(input, salt, pepper, self.gate(params))
+        return kernels.salt_and_pepper(input, salt, pepper, self.gate(params))
 
 
 class RandomShotNoise(Intensity):
@@ -193,7 +194,7 @@ class RandomShotNoise(Intensity):
         return {**super().sample(draw), "noise": draw.normal(draw.shape[1:], 0.0, 1.0)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.shot_noise(input, params["scale"], image_map(self, params, "noise", input))
+        return kernels.shot_noise(input, params["scale"], image_map(self, params, "noise", input))
 
 
 def share(value: Bounds, name: str) -> Range:

@@ -5,12 +5,13 @@ from typing import Any
 
 from torch import Tensor
 
-from ..arguments import channel_values, pair, switch, whole, whole_pixel_border
-from ..base import Flags, Params
-from ..functional import geometry
-from ..kinds import Geometric
-from ..sampling import Bounds, Draw, Range
-from ..warp import Homography, Letterbox, Rescale, Window
+from ..common.arguments import channel_values, pair, switch, whole, whole_pixel_border
+from ..common.types import Flags, Params
+from ..kernels.warp import matrices as geometry
+from ..kinds.geometric import Geometric
+from ..maps.warp import Homography, Letterbox, Rescale, Window
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range
 from .crop import SHAPES, WINDOW, Size, require_border, rescale, side_to_size, whole_frame
 
 GREY = 114 / 255

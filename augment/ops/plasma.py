@@ -5,13 +5,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from .. import native
-from ..base import Flags, Params
-from ..functional import light
-from ..functional.plasma import noise_size
-from ..kinds import Intensity
-from ..replay import image_map
-from ..sampling import Bounds, Draw, Range
+from .. import kernels
+from ..common.types import Flags, Params
+from ..kernels.light import maths as light
+from ..kernels.light.maths import noise_size
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.params import image_map
+from ..sampling.ranges import Bounds, Range
 
 UNIT = (0.0, 1.0)
 ANY = (-float("inf"), float("inf"))
@@ -150,6 +151,6 @@ def fractal(draw: Draw, roughness: Tensor, channels: int) -> Tensor:
     h, w = draw.shape[-2:]
     noise = draw.uniform((channels, noise_size(h, w)), 0.0, 1.0)
     if not draw.same:
-        return native.plasma(noise, roughness, draw.gate, h, w)
-    shared = native.plasma(noise[:1], roughness[:1], torch.ones_like(draw.gate[:1]), h, w)
+        return kernels.plasma(noise, roughness, draw.gate, h, w)
+    shared = kernels.plasma(noise[:1], roughness[:1], torch.ones_like(draw.gate[:1]), h, w)
     return shared.expand(draw.shape[0], -1, -1, -1)

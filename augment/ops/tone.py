@@ -6,38 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import native
-from ..base import Flags, Params
-from ..functional import tone
-from ..functional.resample import per_channel
-from ..kinds import Intensity
-from ..opaque import load, store
-from ..sampling import Bounds, Draw, Range, numbers
+from .. import kernels
+from ..common.dtypes import load, store
+from ..common.types import Flags, Params
+from ..kernels.tone import maths as tone
+from ..kernels.warp.maths import per_channel
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.ranges import Bounds, Range, numbers
 from .channels import check_channels, of_channels
-
-
-class RandomEqualize(Intensity):
-    """Flatten the histogram of every channel in 256 levels, as ``PIL.ImageOps.equalize`` does.
-
-    Values outside [0, 1] count as its ends; a channel with nothing to equalise stays as it is. The gradient of an
-    equalised row is zero.
-
-    Args:
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-
-    Shape:
-        (B, C, H, W) to (B, C, H, W).
-    """
-
-    own_dtype = True
-
-    def __init__(self, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False) -> None:
-        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.equalize(input, self.gate(params))
 
 
 class RandomSolarize(Intensity):
@@ -78,7 +55,7 @@ class RandomSolarize(Intensity):
         return tone.solarize(values, threshold, addition)
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        return native.look_up(image, self.tables(image[:, :1], params, flags, gate))  # channels are alike
+        return kernels.look_up(image, self.tables(image[:, :1], params, flags, gate))  # channels are alike
 
 
 class RandomPosterize(Intensity):
@@ -118,7 +95,7 @@ class RandomPosterize(Intensity):
         return {"bits_factor": (draw.u[:, 0] * (high - low + 1) + low).int().clamp(max=8)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.posterize(input, params["bits_factor"])
+        return kernels.posterize(input, params["bits_factor"])
 
     def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         bits = params["bits_factor"].view(-1, 1, 1, 1)
@@ -153,47 +130,13 @@ class RandomInvert(Intensity):
         top = flags["max_val"]
         gate = self.gate(params)
         if input.dtype == torch.uint8 and top == [1.0]:
-            return native.invert_bytes(input, gate)
+            return kernels.invert_bytes(input, gate)
         work = load(input, unit=True)
         return torch.where(gate.view(-1, 1, 1, 1), store(per_channel(top, work) - work, input.dtype, unit=True), input)
 
     def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
         (top,) = of_channels(flags, channels, "max_val")
         return per_channel(top, values) - values
-
-
-class RandomAutoContrast(Intensity):
-    """Stretch every channel, its lowest value to 0 and its highest to 1, as ``PIL.ImageOps.autocontrast`` does.
-
-    A channel of one value stays as it is.
-
-    Args:
-        clip_output: cut the result to [0, 1], which only a channel of one value can leave.
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-
-    Shape:
-        (B, C, H, W) to (B, C, H, W).
-    """
-
-    own_dtype = True
-
-    def __init__(
-        self,
-        clip_output: bool = True,
-        same_on_batch: bool = False,
-        p: float | Tensor = 1.0,
-        keepdim: bool = False,
-    ) -> None:
-        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.accept(clip_output=clip_output)
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.stretch(input, self.gate(params), flags["clip_output"])
-
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        return [tone.stretch(plane, flags["clip_output"]) for plane in planes]
 
 
 class RandomGamma(Intensity):
@@ -231,56 +174,7 @@ class RandomGamma(Intensity):
         }
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.gamma(input, params["gamma_factor"], params["gain_factor"])
+        return kernels.gamma(input, params["gamma_factor"], params["gain_factor"])
 
     def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        return native.gamma(values, params["gamma_factor"], params["gain_factor"])  # a power of all pixels is slow
-
-
-class RandomClahe(Intensity):
-    """Flatten the histogram of every tile, with a limit on the contrast, and blend between tiles.
-
-    K. Zuiderveld, "Contrast limited adaptive histogram equalization", Graphics Gems IV, 1994, with 256 levels, each
-    channel by itself. Tiles that reach over the end of the image see it reflected. The gradient of an equalised row
-    is zero.
-
-    Args:
-        clip_limit: (low, high) of the limit: the most that a level may take of a tile, in multiples of an even share.
-            0 sets no limit.
-        grid_size: how many tiles (high, wide).
-        slow_and_differentiable: accepted for compatibility; the tables are steps either way.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-
-    Shape:
-        (B, C, H, W) to (B, C, H, W).
-
-    Params:
-        clip_limit_factor: (B,).
-    """
-
-    own_dtype = True
-
-    def __init__(
-        self,
-        clip_limit: Bounds = (40.0, 40.0),
-        grid_size: tuple[int, int] = (8, 8),
-        slow_and_differentiable: bool = False,
-        same_on_batch: bool = False,
-        p: float | Tensor = 0.5,
-        keepdim: bool = False,
-    ) -> None:
-        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {"clip_limit_factor": Range(clip_limit, "clip_limit", None, (0, float("inf")))}
-        self.accept(grid_size=grid_size, slow_and_differentiable=slow_and_differentiable)
-
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        grid = flags["grid_size"]
-        if any(tiles > 1 and size <= tiles for size, tiles in zip(shape[-2:], grid, strict=True)):
-            raise ValueError(
-                f"RandomClahe: grid_size: expected fewer tiles than the image's {tuple(shape[-2:])} pixels, got {grid}"
-            )
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], flags["grid_size"])
+        return kernels.gamma(values, params["gamma_factor"], params["gain_factor"])  # a power of all pixels is slow

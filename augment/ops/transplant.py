@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .. import native
-from ..arguments import number, probability, whole
-from ..base import Flags, Params
-from ..composition import Composition, Paste, Stencil
-from ..mix import Mix
-from ..ragged import stacked_masks
-from ..sampling import Draw
-from ..targets import Target
+from .. import kernels
+from ..common.arguments import number, probability, whole
+from ..common.types import Flags, Params
+from ..kinds.mix import Mix
+from ..maps.composition import Composition, Paste, Stencil
+from ..sampling.draw import Draw
+from ..targets.ragged import stacked_masks
+from ..targets.target import Target
 
 
 class RandomTransplantation(Mix):
@@ -65,9 +65,9 @@ class RandomTransplantation(Mix):
     def settle(self, params: Params, targets: Sequence[Target]) -> Params:
         if "selection" in params:
             return params
-        theirs = native.take_rows(self._classes_of(targets), params["donor_indices"])
+        theirs = kernels.take_rows(self._classes_of(targets), params["donor_indices"])
         if "selected_labels" not in params:
-            labels, found = native.pick_labels(theirs.flatten(1), params["label_draw"], self.excluded_labels)
+            labels, found = kernels.pick_labels(theirs.flatten(1), params["label_draw"], self.excluded_labels)
             params = {**params, "selected_labels": labels, "batch_prob": params["batch_prob"] * found}
         selection = theirs == params["selected_labels"].view(-1, 1, 1).to(theirs.dtype)
         return {**params, "selection": selection & self.gate(params).view(-1, 1, 1)}

@@ -5,12 +5,14 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from .. import native
-from ..base import Flags, Params
-from ..functional import weather
-from ..kinds import Intensity
-from ..replay import image_map
-from ..sampling import Bounds, Draw, Range, check, whole_numbers, whole_pair
+from .. import kernels
+from ..common.checks import check
+from ..common.types import Flags, Params
+from ..kernels.weather import maths as weather
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.params import image_map
+from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
 from .plasma import fractal
 
 INFINITY = float("inf")
@@ -83,7 +85,7 @@ class RandomRain(Intensity):
                 raise ValueError(f"RandomRain: {name}: expected at most the image's {size} pixels, got {bounds}")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return native.rain(
+        return kernels.rain(
             input,
             params["number_of_drops_factor"],
             params["drop_height_factor"],

@@ -5,13 +5,15 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .. import native
-from ..arguments import number, whole
-from ..base import Flags, Params
-from ..functional import policy as operations
-from ..functional.geometry import invert
-from ..kinds import Intensity
-from ..sampling import Draw, whole_numbers
+from .. import kernels
+from ..common.arguments import number, whole
+from ..common.types import Flags, Params
+from ..kernels.policy import maths as operations
+from ..kernels.warp.matrices import invert
+from ..kinds.intensity import Intensity
+from ..sampling.draw import Draw
+from ..sampling.quantile import dirichlet
+from ..sampling.ranges import whole_numbers
 from . import table
 from .policy import check_steps, image_args
 from .table import Magnitudes
@@ -87,8 +89,8 @@ class AugMix(Intensity):
             length = whole_numbers(lengths, 1, LONGEST).unsqueeze(2)
             within = torch.arange(depth, device=draw.device) < length
             operation, magnitude = torch.where(within, operation, 0), torch.where(within, magnitude, 0.0)
-        kept, mixed = native.dirichlet(among, self.alpha).split(1, 1)
-        share = torch.cat([kept, mixed * native.dirichlet(shares, self.alpha)], 1)
+        kept, mixed = dirichlet(among, self.alpha).split(1, 1)
+        share = torch.cat([kept, mixed * dirichlet(shares, self.alpha)], 1)
         return {"share": share, "operation": operation, "magnitude": magnitude}
 
     def validate(self, params: Params, gate: Tensor) -> None:
@@ -102,4 +104,4 @@ class AugMix(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         operation, magnitude = params["operation"], params["magnitude"]
         back = invert(operations.matrices(operation, magnitude, input.shape[-2], input.shape[-1]))
-        return native.mix_policies(input, params["share"], operation, magnitude, back, *image_args(self, flags, input))
+        return kernels.mix_policies(input, params["share"], operation, magnitude, back, *image_args(self, flags, input))

@@ -6,15 +6,18 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .. import native
-from ..arguments import choice, one_a_channel, whole
-from ..base import Augmentation, Flags, Params
-from ..functional import policy as operations
-from ..functional.geometry import invert, product
-from ..kinds import Geometric
-from ..opaque import Kept
-from ..sampling import Draw, check, whole_numbers
-from ..warp import Homography, Warp
+from .. import kernels
+from ..common.arguments import choice, one_a_channel, whole
+from ..common.checks import check
+from ..common.constants import Kept
+from ..common.types import Flags, Params
+from ..kernels.policy import maths as operations
+from ..kernels.warp.matrices import invert, product
+from ..kinds.augmentation import Augmentation
+from ..kinds.geometric import Geometric
+from ..maps.warp import Homography, Warp
+from ..sampling.draw import Draw
+from ..sampling.ranges import whole_numbers
 from . import table
 from .table import Magnitudes
 
@@ -95,7 +98,7 @@ class Policy(Geometric):
         params = self.neutralise(params, gate)
         back = torch.stack([invert(step.matrix) for step in self.warps(image, params)], 1)
         args = image_args(self, flags, image)
-        return native.apply_policy(image, params["operation"], params["magnitude"], back, *args)
+        return kernels.apply_policy(image, params["operation"], params["magnitude"], back, *args)
 
     def transform_mask(
         self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..arguments import number
-from ..functional.policy import COLOURS, OPERATIONS
-from ..opaque import Kept
+from ..common.arguments import number
+from ..common.constants import Kept
+from ..kernels.policy.maths import COLOURS, OPERATIONS
 
 PIXELS, WIDTH, HEIGHT = "", "width", "height"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import threads
+from augment import threads
 
 VERSION = 1
 PACKAGES = ("torch", "torchvision", "kornia", "albumentations", "opencv-python-headless", "numpy", "augment")

@@ -1,1 +1,0 @@
-"""The kernels: pure functions of tensors, by family."""

@@ -1,0 +1,1 @@
+"""Pictures of every op on photographs."""

@@ -1,0 +1,1 @@
+"""What an op does to an image, as an object that moves images and labels."""

@@ -1,0 +1,181 @@
+"""The one random draw of a call, opaque to the compiler."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+import torch
+from torch import Tensor
+
+from ..common.opaque import define
+
+
+class Stream:
+    """A ``torch.Generator`` under a number, which is all that a compiled graph sees of it.
+
+    A copied or unpickled stream goes on from the state that the generator had.
+    """
+
+    table: "WeakValueDictionary[int, Stream]" = WeakValueDictionary()
+    numbers = itertools.count(1)
+
+    def __init__(self, generator: torch.Generator) -> None:
+        self.replace(generator)
+        self.number = next(self.numbers)
+        self.table[self.number] = self
+
+    def replace(self, generator: torch.Generator) -> None:
+        """Go on with another generator under the same number."""
+        if not isinstance(generator, torch.Generator):
+            raise TypeError(f"generator: expected a torch.Generator, got {generator!r}")
+        self.generator = generator
+
+    @classmethod
+    def renewed(cls, own: "Stream | None", generator: torch.Generator) -> "Stream":
+        """Give an owner's stream with another generator, under the number it had, so that nothing is compiled anew."""
+        if own is None:
+            return cls(generator)
+        own.replace(generator)
+        return own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_stream, (str(self.generator.device), self.generator.get_state())
+
+
+def _restore_stream(device: str, state: Tensor) -> Stream:
+    generator = torch.Generator(device)
+    generator.set_state(state.clone())
+    return Stream(generator)
+
+
+def _generator(stream: int, device: torch.device) -> torch.Generator | None:
+    if stream == 0:
+        return None
+    generator = Stream.table[stream].generator
+    if generator.device.type != device.type:
+        raise ValueError(f"generator: expected one on {device.type}, as the image is; got one on {generator.device}")
+    return generator
+
+
+def _uniform(shape: Sequence[int], device: torch.device, stream: int, after: Sequence[Tensor]) -> Tensor:
+    return torch.rand(shape, device=device, generator=_generator(stream, device))
+
+
+def _normal_noise(
+    gate: Tensor, shape: Sequence[int], mean: float, std: float, stream: int, after: Sequence[Tensor]
+) -> Tensor:
+    return _noise(gate, shape, lambda row, generator: row.normal_(mean, std, generator=generator), stream)
+
+
+def _uniform_noise(
+    gate: Tensor, shape: Sequence[int], low: float, high: float, stream: int, after: Sequence[Tensor]
+) -> Tensor:
+    return _noise(gate, shape, lambda row, generator: row.uniform_(low, high, generator=generator), stream)
+
+
+def _noise(gate: Tensor, shape: Sequence[int], fill: Callable[..., Tensor], stream: int) -> Tensor:
+    """Fill the open rows, one by one where the host can see which they are."""
+    generator = _generator(stream, gate.device)
+    noise = torch.zeros((len(gate), *shape), device=gate.device)
+    for row in [noise[i] for i in gate.nonzero().flatten().tolist()] if gate.is_cpu else [noise]:
+        fill(row, generator)
+    return noise
+
+
+def _noise_fake(gate: Tensor, shape: Sequence[int], *_: Any) -> Tensor:
+    return torch.empty((gate.shape[0], *shape), device=gate.device)
+
+
+_RANDOM = (torch.Tag.nondeterministic_seeded,)
+uniform = define(
+    "uniform",
+    "(SymInt[] shape, Device device, int stream, Tensor[] after) -> Tensor",
+    _uniform,
+    lambda shape, device, stream, after: torch.empty(shape, device=device),
+    tags=_RANDOM,
+)
+normal_noise = define(
+    "normal_noise",
+    "(Tensor gate, SymInt[] shape, float mean, float std, int stream, Tensor[] after) -> Tensor",
+    _normal_noise,
+    _noise_fake,
+    tags=_RANDOM,
+)
+uniform_noise = define(
+    "uniform_noise",
+    "(Tensor gate, SymInt[] shape, float low, float high, int stream, Tensor[] after) -> Tensor",
+    _uniform_noise,
+    _noise_fake,
+    tags=_RANDOM,
+)
+
+
+class Draw:
+    """What a sampler draws from: one packed block of uniforms for a call, and noise of image size.
+
+    Args:
+        shape: shape of the image batch, (B, C, *S).
+        device: where to draw.
+        columns: how many uniforms a row needs.
+        stream: the generator to draw from; None is the default one of the device.
+        same: draw one row and share it.
+        after: tensors that were drawn before. To depend on them keeps the compiler from putting this draw first, which
+            would give the two each other's numbers.
+        p: probability that a row is open.
+        p_batch: probability that a batch is looked at at all.
+
+    Attributes:
+        u: uniforms in [0, 1), (B, columns), besides those that decided on the gate.
+        gate: the rows that will be applied, (B,) bool.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        device: torch.device,
+        columns: int,
+        stream: Stream | None,
+        same: bool,
+        after: Sequence[Tensor],
+        p: float | Tensor = 1.0,
+        p_batch: float = 1.0,
+    ) -> None:
+        by_row, by_batch = isinstance(p, Tensor) or 0 < p < 1, 0 < p_batch < 1
+        first = 1 if by_row else 0  # a sum of bools is no number to the compiler of torch 2.9
+        gates = first + (1 if by_batch else 0)
+        columns += gates
+        self.shape = shape
+        self.device = device
+        self.source = stream  # keeps the number valid
+        self.stream = 0 if stream is None else stream.number
+        self.same = same
+        self.drawn = list(after)
+        rows = min(1, shape[0]) if same else shape[0]
+        if columns:
+            self.drawn.append(uniform([rows, columns], device, self.stream, self.drawn))
+            self.u = self.drawn[-1].expand(shape[0], columns) if same else self.drawn[-1]
+        else:
+            self.u = torch.empty(shape[0], 0, device=device)
+        if by_row:
+            gate = self.u[:, 0] < (p.to(device) if isinstance(p, Tensor) else p)
+        else:
+            gate = torch.full((shape[0],), bool(p) and bool(p_batch), device=device)
+        if by_batch:
+            gate = gate & (self.u[:1, first] < p_batch)
+        elif by_row and p_batch == 0:
+            gate = torch.zeros_like(gate)
+        self.gate, self.u = gate, self.u[:, gates:] if gates else self.u
+
+    def normal(self, shape: Sequence[int], mean: float, std: float) -> Tensor:
+        """Draw float32 normal noise (B, *shape); rows that stay closed may be zeros."""
+        return self._rows(normal_noise, shape, mean, std)
+
+    def uniform(self, shape: Sequence[int], low: float, high: float) -> Tensor:
+        """Draw float32 uniform noise (B, *shape) in [low, high); rows that stay closed may be zeros."""
+        return self._rows(uniform_noise, shape, low, high)
+
+    def _rows(self, draw: Any, shape: Sequence[int], *bounds: float) -> Tensor:
+        gate = torch.ones_like(self.gate[:1]) if self.same else self.gate
+        self.drawn.append(draw(gate, shape, *bounds, self.stream, self.drawn))
+        return self.drawn[-1].expand(self.shape[0], *shape)

@@ -1,0 +1,151 @@
+"""The values of a call, as batches or as lists with an entry a row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .keys import SPATIAL, TAILS, Value, is_image
+
+
+@dataclass(frozen=True)
+class Target:
+    """One value of a call: its key, the value as a batch or as a list with an entry a row, and how it came."""
+
+    key: str
+    value: Value
+    rank: int | None = None
+    added: int = 0
+    watched: bool = False  # by ``visibility``, and no output
+    valid: Tensor | None = None  # (B, N) bool, False for padding
+
+    def restore(self, keepdim: bool) -> Value:
+        """Give the value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
+        if self.rank is None or self.added == 0:
+            return self.value
+        if self.added < 0:  # a mask (B, H, W) next to a batch of images
+            return self.value.squeeze(1)
+        return self.value[(0,) * self.added] if keepdim else self.value
+
+
+def as_target(key: str, value: Value, image_rank: int | None) -> Target:
+    """Take a value as a batch."""
+    if key == "class":
+        return Target(key, value)
+    if isinstance(value, (list, tuple)):
+        if key == "image" or not all(isinstance(v, Tensor) for v in value):
+            expected = "a tensor, or a list of arrays" if key == "image" else "a tensor, or a list of them or of arrays"
+            foreign = next((v for v in value if key == "image" or not isinstance(v, Tensor)), None)
+            raise TypeError(f"{key}: expected {expected}; got a list with {type(foreign).__name__}")
+        tail = TAILS.get(key)
+        foreign = [] if tail is None else [tuple(entry.shape) for entry in value if entry.shape[1:] != tail]
+        if foreign:
+            raise ValueError(f"{key}: expected entries (N, ...), the last being {tail}; got shape {foreign[0]}")
+        return Target(key, list(value))
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{key}: expected a tensor, got {type(value).__name__}")
+    if key == "image" and not is_image(value):
+        raise TypeError(f"{key}: expected a floating or uint8 image, got {value.dtype}")
+    if key == "mask" and value.ndim == 3 and image_rank == 4:
+        return Target(key, value.unsqueeze(1), 3, -1)
+    most = SPATIAL.get(key, 4)
+    least = most - 1 if key in SPATIAL else 2
+    tail = TAILS.get(key, ())
+    if not least <= value.ndim <= most or (tail and tuple(value.shape[-len(tail) :]) != tail):
+        form = f", the last being {tail}" if tail else ""
+        raise ValueError(f"{key}: expected {least} to {most} dimensions{form}; got shape {tuple(value.shape)}")
+    added = most - value.ndim
+    return Target(key, value[(None,) * added], value.ndim, added)
+
+
+def as_targets(values: Sequence[Value], keys: Sequence[str]) -> list[Target]:
+    """Take the values of a call, one for each key, as batches of one number of rows."""
+    ranks = [v.ndim for k, v in zip(keys, values, strict=True) if k == "image" and isinstance(v, Tensor)]
+    targets = [as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)]
+    like = frame(targets)
+    if like is not None:
+        check_batch(targets, len(like), (like.shape[-2], like.shape[-1]), like.device)
+    return targets
+
+
+def label_names(targets: Sequence[Target]) -> list[str]:
+    """Name boxes and keypoints by their keys, the second of a kind by ``_1`` and so on."""
+    names: list[str] = []
+    for target in targets:
+        if target.key in SPATIAL:
+            count = sum(name.partition("#")[0] == target.key for name in names)
+            names.append(f"{target.key}#{count}")
+    return [name.removesuffix("#0").replace("#", "_") for name in names]
+
+
+def known(targets: Sequence[Target], keepdim: bool) -> list[Tensor | None]:
+    """Give of the boxes and keypoints of a call which ones are no padding, None where nothing says so."""
+    spatial = [t for t in targets if t.key in SPATIAL]
+    return [None if t.valid is None else replace(t, value=t.valid).restore(keepdim) for t in spatial]
+
+
+def frame(targets: Sequence[Target]) -> Tensor | None:
+    """Give the first image or mask that is a batch, which tells the rows and the size; None without."""
+    return next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+
+
+def marked(target: Target, name: str, valid: Any) -> Target:
+    """Give boxes or keypoints with the mask that says which of them are no padding."""
+    if isinstance(target.value, list):
+        raise TypeError(f"valid[{name!r}]: expected only beside a padded tensor, and {name} came as a list")
+    if not isinstance(valid, Tensor) or valid.dtype != torch.bool:
+        got = valid.dtype if isinstance(valid, Tensor) else type(valid).__name__
+        raise TypeError(f"valid[{name!r}]: expected a bool tensor, got {got}")
+    batch = valid[(None,) * target.added]
+    dims = target.value.ndim - len(TAILS[target.key])
+    if batch.shape != target.value.shape[:dims]:
+        shape = tuple(target.value.shape[target.added : dims])
+        raise ValueError(f"valid[{name!r}]: expected shape {shape}, as {name} has; got {tuple(valid.shape)}")
+    return replace(target, valid=batch)
+
+
+def pick(rows: Tensor, new: Target, old: Target, dims: int = 1) -> Target:
+    """Take of two values the new one where the mask ``rows``, of the first ``dims`` dimensions, is open."""
+
+    def among(open: Tensor, one: Tensor, other: Tensor) -> Tensor:
+        if (one.shape, one.dtype) != (other.shape, other.dtype):
+            raise ValueError(
+                f"{new.key}: expected one shape and dtype, whichever op a row gets; got "
+                f"{tuple(one.shape)} {one.dtype} and {tuple(other.shape)} {other.dtype}"
+                f"{'; mixes give one form with num_classes' if new.key == 'class' else ''}"
+            )
+        return torch.where(open, one, other)
+
+    if new.value is old.value:
+        return new
+    if new.valid is not old.valid:  # rows were mixed
+        mixed = [v for v in (new.valid, old.valid) if v is not None]
+        one, other = (torch.ones_like(mixed[0]) if v is None else v for v in (new.valid, old.valid))
+        new = replace(new, valid=among(rows.view(-1, *(1 for _ in one.shape[1:])), one, other))
+    if isinstance(new.value, list):
+        pairs = enumerate(zip(new.value, old.value, strict=True))
+        return replace(new, value=[among(rows[i], one, other) for i, (one, other) in pairs])
+    mask = rows.view(*rows.shape, *(1 for _ in new.value.shape[dims:]))
+    return replace(new, value=among(mask, new.value, old.value))
+
+
+def check_batch(
+    targets: Sequence[Target], rows: int, size: tuple[int, int] | None, device: torch.device | None = None
+) -> None:
+    """Require that all targets have as many rows as the image, and masks and further images its size."""
+    for target in targets:
+        if target.key == "class":
+            continue
+        first = target.value[0] if isinstance(target.value, list) and target.value else target.value
+        if device is not None and isinstance(first, Tensor) and first.device.type != device.type:
+            raise ValueError(f"{target.key}: expected on {device}, as the image is; got {first.device}")
+        if len(target.value) != rows:
+            raise ValueError(f"{target.key}: expected {rows} rows, as the image has; got {len(target.value)}")
+        parts = target.value if isinstance(target.value, list) else [target.value]
+        for part in parts:
+            if target.key in ("mask", "image") and size is not None and tuple(part.shape[-2:]) != size:
+                raise ValueError(
+                    f"{target.key}: expected the image's height and width {size}, got shape {tuple(part.shape)}"
+                )
