@@ -118,7 +118,7 @@ class Case:
     def random(self) -> bool:
         """Whether two open rows can come out different."""
         op = self()
-        return bool(op.columns or op.ranges) or op.param_names not in ((), _ops.Resize.param_names)
+        return bool(op.columns or op.ranges) or op.params not in ((), _ops.Resize.params)
 
     def __repr__(self) -> str:
         return self.name

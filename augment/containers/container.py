@@ -1,5 +1,6 @@
 """What all containers share: the draw for their children, and the way of targets through them and back."""
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -8,27 +9,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..common.dtypes import full_precision
 from ..common.tracing import own_forward
 from ..common.types import Flags, Params
 from ..kinds.augmentation import Augmentation
-from ..kinds.geometric import Geometric
-from ..kinds.intensity import Intensity
-from ..kinds.mix import Mix
-from ..sampling.copies import copied, copied_shape
+from ..kinds.call import Call
+from ..sampling.copies import repeat_rows
 from ..sampling.draw import Draw, Stream
 from ..sampling.items import CHOSEN, ParamItem, as_items, drawn, given_shape
-from ..sampling.params import origin
-from ..targets import moving as mv
+from ..sampling.params import SHAPE, repeated_shape
 from ..targets import samples as values
-from ..targets import target as tg
 from ..targets.target import Target
-from ..targets.videos import of_clips
-from . import fuse as fusion
+from . import fuse
 from .merging import check_chosen, merged, merged_matrix
-from .modules import Later, apply_module, believed_size, check_images, draw_late, draw_run
+from .modules import believed_size
 from .selection import Selection
-from .steps import Call, Node, Step, copied_child, draw_child, invert_child, is_other
+from .steps import Later, Node, Step, step_of
 
 Size = tuple[int, int]
 
@@ -62,6 +57,7 @@ class Container(Node):
         self.same_on_batch = False
         self.if_unsupported_ops = "skip"
         self.fuse = False
+        self._plan = fuse.Plan()
         self.clips = any(isinstance(child, Container) and child.clips for child in args)
         if self.clips:
             self._refuse_images(args)
@@ -99,13 +95,15 @@ class Container(Node):
         if self.selection is not None:
             return self._forward_choice(self.selection, batch_shape, generator, device, after, rows)
         items = []
-        for name, child in self.named_children():
-            data = draw_child(child, batch_shape, generator, device, after, rows)
+        for step in self._children():
+            data = step.draw(batch_shape, generator, device, after, rows)
             after = [*after, *drawn(data)]
-            items.append(ParamItem(name, data))
-            if isinstance(child, (Augmentation, Container)):
-                batch_shape = (*batch_shape[:-2], *child.output_size((batch_shape[-2], batch_shape[-1])))
+            items.append(ParamItem(step.name, data))
+            batch_shape = (*batch_shape[:-2], *step.output_size((batch_shape[-2], batch_shape[-1])))
         return items
+
+    def _children(self) -> list[Step]:
+        return [step_of(name, child) for name, child in self.named_children()]
 
     def _forward_choice(
         self,
@@ -124,12 +122,12 @@ class Container(Node):
         draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, after, selection.p)
         chosen = selection(draw.u) & draw.gate.view(-1, 1, 1)
         chosen = chosen if rows is None else chosen & rows.view(-1, 1, 1)
-        items = [ParamItem(CHOSEN, {CHOSEN: chosen, "forward_input_shape": torch.tensor(list(shape))})]
+        items = [ParamItem(CHOSEN, {CHOSEN: chosen, SHAPE: torch.tensor(list(shape))})]
         after = [*draw.drawn, chosen]
-        for name, child, place in self._places():
-            data = draw_child(child, shape, generator, device, after, chosen[place])
+        for step, place in self._places():
+            data = step.draw(shape, generator, device, after, chosen[place])
             after = [*after, *drawn(data)]
-            items.append(ParamItem(name, data))
+            items.append(ParamItem(step.name, data))
         return items
 
     def output_size(self, size: Size) -> Size:
@@ -143,9 +141,9 @@ class Container(Node):
     def _output(self, size: Size) -> Size:
         """Give the size that comes out of what the children get."""
         sizes = {}
-        for name, child in self.named_children():
-            sizes[name] = child.output_size(size) if isinstance(child, (Augmentation, Container)) else size
-            size = size if self.selection is not None else sizes[name]
+        for step in self._children():
+            sizes[step.name] = step.output_size(size)
+            size = size if self.selection is not None else sizes[step.name]
         if self.selection is None or not sizes:
             return size
         name, kept = type(self).__name__, self._keeps(size)
@@ -156,14 +154,12 @@ class Container(Node):
         return next(iter(sizes.values()))
 
     def _keeps(self, size: Size) -> bool:
-        ops = [child for child in self.children() if isinstance(child, (Augmentation, Container))]
-        return all(op.keeps_size(size) if isinstance(op, Container) else op.output_size(size) == size for op in ops)
+        return all(step.keeps_size(size) for step in self._children())
 
     @property
     def draws_late(self) -> bool:
         """Whether children are drawn for one by one, since a module that is no op may change what comes to an op."""
-        late = (child.draws_late if isinstance(child, Container) else is_other(child) for child in self.children())
-        return self.selection is None and any(late)
+        return self.selection is None and any(step.draws_late for step in self._children())
 
     def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
         """Apply all children to all targets."""
@@ -176,13 +172,13 @@ class Container(Node):
         used = []
 
         def run(step: Step, targets: list[Target]) -> list[Target]:
-            targets, data = self._run(step.child, targets, step.item.data, replace(call, where=step.where))
-            used.append(ParamItem(step.item.name, data))
+            targets, data = step.ahead(targets, call).run(targets, call)
+            used.append(ParamItem(step.name, data))
             return targets
 
         def run_fused(group: list[Step], targets: list[Target]) -> list[Target]:
-            targets, data = fusion.transform(draw_run(group, targets, call), targets, call)
-            used.extend(ParamItem(step.item.name, own) for step, own in zip(group, data, strict=True))
+            targets, data = fuse.transform(group, targets, call)
+            used.extend(ParamItem(step.name, own) for step, own in zip(group, data, strict=True))
             return targets
 
         if head is not None and self._merges(head, self._given_shape):
@@ -191,45 +187,11 @@ class Container(Node):
         else:
             believed = None
             for group in self._runs(steps, call.options):
-                believed = believed_size(group[0], targets, believed) if call.handed_in else None
-                targets = run(group[0], targets) if len(group) == 1 else run_fused(group, targets)
+                first = group[0]
+                believed = believed_size(first.data, first.where, targets, believed) if call.handed_in else None
+                targets = run(first, targets) if len(group) == 1 else run_fused(group, targets)
         self._params = used if head is None else [ParamItem(CHOSEN, head), *used]
         return targets
-
-    def _run(self, child: nn.Module, targets: list[Target], data: Any, call: Call) -> tuple[list[Target], Any]:
-        """Apply one child, which is where ``call`` says, and give with the targets the parameters that it used."""
-        data = self._drawn(child, targets, data, call)
-        if isinstance(child, Container):
-            call = replace(call, options={**call.options, **child.extra_args})
-            return child.transform_targets(targets, data, call), child._params
-        if not isinstance(child, Augmentation):
-            return apply_module(child, targets, data, call), data
-        if isinstance(child, Geometric) and child.looks_at_boxes and not call.handed_in:
-            data = child.settle(data, of_clips(mv.all_boxes(targets), call.frames))
-        shape, device = values.shape_of(targets, lambda: origin(child, data, call.where))
-        if call.handed_in:
-            data = child.checked_params(data, shape, device, call.where)
-            tg.check_batch(targets, shape[0], None)
-        if isinstance(child, Mix):
-            data = child.settle(data, targets)
-        gate = child.gate(data) if call.handed_in or call.gated or not child.always_open else None
-        flags = mv.flags_for(child, call.options)
-        with full_precision(device):
-            if isinstance(child, Mix):
-                moved = child.transform_targets(targets, data, gate, call.options, flags)
-            else:
-                moved = mv.transform(child, targets, data, gate, flags, call.options)
-        child.record(data, shape, flags)
-        return moved, child._params
-
-    def _drawn(self, child: nn.Module, targets: Sequence[Target], data: Any, call: Call) -> Any:
-        """Draw for what comes to a child, where that was left to it."""
-        if not isinstance(data, Later) or (isinstance(child, Container) and child.draws_late):
-            return data
-        if is_other(child):
-            return None
-        check_images(targets, call.where)
-        return draw_late(child, *values.shape_of(targets), data, call.frames)
 
     def invert_targets(
         self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str
@@ -238,59 +200,58 @@ class Container(Node):
         head, steps = self._steps(params, where)
         self._refuse_plain()
         if head is not None and self._merges(head, shape := self._shape_then(params)):
-            backwards = [lambda t, s=s: invert_child(s, t, options) for s in steps]
+            backwards = [lambda t, s=s: s.lead_back(t, options) for s in steps]
             return merged(targets, backwards, head[CHOSEN], self._holds(shape))
         for run in reversed(self._runs(steps, options)):
             one = len(run) == 1
-            targets = invert_child(run[0], targets, options) if one else fusion.invert(run, targets, options)
+            targets = run[0].lead_back(targets, options) if one else fuse.lead_back(run, targets, options)
         return targets
 
     def _runs(self, steps: Sequence[Step], options: Mapping[str, Flags]) -> list[list[Step]]:
-        """Give the steps that are done as one together."""
-        return fusion.runs([(step.child, step) for step in steps], options) if self.fuse else [[s] for s in steps]
+        """The steps that are done as one together."""
+        if not self.fuse:
+            return [[step] for step in steps]
+        rest = iter(steps)
+        return [list(itertools.islice(rest, n)) for n in self._plan.runs([step.child for step in steps], options)]
 
     def _refuse_plain(self) -> None:
         """Refuse to lead back through modules that cannot, if they are not to be skipped."""
-        for name, child in self.named_children():
-            if self.if_unsupported_ops == "raise" and not isinstance(child, (Augmentation, Container)):
+        for step in self._children():
+            if self.if_unsupported_ops == "raise" and step.plain:
                 raise NotImplementedError(
-                    f"{type(self).__name__}: inverse: {name} has none; if_unsupported_ops='skip' leaves it applied"
+                    f"{type(self).__name__}: inverse: {step.name} has none; if_unsupported_ops='skip' leaves it applied"
                 )
 
-    def copied(
+    def repeated(
         self, params: Sequence[ParamItem], copies: int, block: int = 1, rows: Tensor | None = None
     ) -> list[ParamItem]:
-        """Give the parameters of a call for copies of its rows; see ``copied_params``."""
+        """The parameters of a call for copies of its rows; see ``sampling.params.repeated_params``."""
         head, steps = self._steps(params, type(self).__name__)
         items = []
         if head is not None:
-            chosen = copied(head[CHOSEN], copies, block)
+            chosen = repeat_rows(head[CHOSEN], copies, block)
             chosen = chosen if rows is None else chosen & rows.view(-1, 1, 1)
-            shape = copied_shape(head["forward_input_shape"], copies)
-            items.append(ParamItem(CHOSEN, {CHOSEN: chosen, "forward_input_shape": shape}))
-        for step in steps:
-            data = copied_child(step.child, step.item.data, copies, block, rows)
-            items.append(ParamItem(step.item.name, data))
-        return items
+            items.append(ParamItem(CHOSEN, {CHOSEN: chosen, SHAPE: repeated_shape(head[SHAPE], copies)}))
+        return [*items, *(ParamItem(step.name, step.repeated(copies, block, rows)) for step in steps)]
 
     # ------------------------------------------------------------------------------------------------------- choices
 
-    def _places(self) -> Iterator[tuple[str, nn.Module, Any]]:
-        """Give every child in every round, with its place in what was chosen, (B, rounds, count)."""
+    def _places(self) -> Iterator[tuple[Step, Any]]:
+        """Every child in every round, with its place in what was chosen, (B, rounds, count)."""
         rounds = 1 if self.selection is None else self.selection.rounds
         for k in range(rounds):
-            for i, (name, child) in enumerate(self.named_children()):
-                yield name, child, (slice(None), k, i)
+            for i, step in enumerate(self._children()):
+                yield step, (slice(None), k, i)
 
     def _steps(self, params: Sequence[ParamItem] | Later, where: str) -> tuple[Params | None, list[Step]]:
-        """Give what was chosen, None where nothing is, and every child that runs with its parameters."""
+        """What was chosen, None where nothing is, and every child that runs with its parameters."""
         places, head = list(self._places()), [] if self.selection is None else [CHOSEN]
-        names = [*head, *(name for name, _, _ in places)]
+        names = [*head, *(step.name for step, _ in places)]
         late = isinstance(params, Later)
         items = [ParamItem(name, params) for name in names] if late else as_items(params, names, where)
         steps = [
-            Step(child, item, f"{where}[{place[2]}].{type(child).__name__}")
-            for (_, child, place), item in zip(places, items[len(head) :], strict=True)
+            replace(step, where=f"{where}[{place[2]}].{type(step.child).__name__}", data=item.data)
+            for (step, place), item in zip(places, items[len(head) :], strict=True)
         ]
         chosen = items[0].data if head else None
         if head and not isinstance(chosen, dict):
@@ -322,7 +283,7 @@ class Container(Node):
         head, steps = self._steps(params, type(self).__name__)
         if self.transformation_matrix_mode == "skip":
             return None
-        matrices = [self._matrix(step.child, step.item.data) for step in steps]
+        matrices = [step.matrix(self.transformation_matrix_mode == "rigid") for step in steps]
         if head is not None and self._merges(head, shape := self._shape_then(params)):
             return merged_matrix(matrices, head[CHOSEN], self._holds(shape))
         total: Tensor | None = None
@@ -330,24 +291,6 @@ class Container(Node):
             if matrix is not None:
                 total = matrix if total is None else matrix @ total
         return total
-
-    def _matrix(self, child: nn.Module, data: Any) -> Tensor | None:
-        if isinstance(child, Container):
-            return child.matrix_of(data)
-        if isinstance(child, Mix) and not child.never_open and self.transformation_matrix_mode == "rigid":
-            return child.transform_matrix  # which refuses
-        if isinstance(child, Intensity):
-            gate = data["batch_prob"]
-            return torch.eye(3, device=gate.device).repeat(len(gate), 1, 1)
-        if not isinstance(child, Geometric):
-            return None
-        warp = child.last_warp(data)
-        try:
-            return warp.matrix
-        except ValueError:
-            if self.transformation_matrix_mode == "rigid":
-                raise
-            return None
 
     def _drawing(self) -> Iterator["Augmentation | Container"]:
         """Give all that draws: the ops and the containers inside, and this one."""

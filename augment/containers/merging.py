@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..common.types import Params
-from ..sampling.copies import copied
+from ..sampling.copies import repeat_rows
 from ..sampling.items import CHOSEN
 from ..targets import target as tg
 from ..targets.target import Target
@@ -39,7 +39,7 @@ def merged(
 def merged_matrix(matrices: Sequence[Tensor | None], chosen: Tensor, keeps: bool) -> Tensor:
     """Give for each row the matrix of the chosen child, as ``merged`` gives the targets."""
     rows = max([len(chosen), *(len(matrix) for matrix in matrices if matrix is not None)])
-    chosen = copied(chosen, rows // max(len(chosen), 1))  # a clip has a row for each frame
+    chosen = repeat_rows(chosen, rows // max(len(chosen), 1))  # a clip has a row for each frame
     eye = torch.eye(3, device=chosen.device).expand(rows, 3, 3)
     found = [eye if matrix is None else matrix for matrix in matrices]
     total = eye if keeps else found[0]

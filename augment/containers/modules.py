@@ -1,35 +1,19 @@
 """Modules that are no ops: what they make of images, and what may stand behind them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ..common.checks import check
 from ..common.types import Params
 from ..kernels.mixing import maths as mx
-from ..kinds.augmentation import Augmentation
-from ..sampling.items import ParamItem, drawn
-from ..targets import samples as values
+from ..kinds.call import Call
+from ..sampling.params import GATE, SHAPE
 from ..targets import target as tg
 from ..targets.keys import is_image
 from ..targets.target import Target
-from .steps import Call, Step, copied_child, draw_child
-
-
-@dataclass
-class Later:
-    """In place of the parameters of a container: they are drawn child by child, for the images that come to each.
-
-    Args:
-        generator: where to draw from; None for the default one of the device.
-        after: what was drawn before, which every draw comes after.
-    """
-
-    generator: torch.Generator | None
-    after: Sequence[Tensor]
 
 
 def apply_module(module: nn.Module, targets: Sequence[Target], data: Params | None, call: Call) -> list[Target]:
@@ -43,7 +27,7 @@ def apply_module(module: nn.Module, targets: Sequence[Target], data: Params | No
             _check_module(new.value, old.value, targets, call, call.still or data is not None)
     if data is None:
         return moved
-    return [tg.pick(data["batch_prob"] > 0.5, new, old) for new, old in zip(moved, targets, strict=True)]
+    return [tg.pick(data[GATE] > 0.5, new, old) for new, old in zip(moved, targets, strict=True)]
 
 
 def _check_module(new: Any, old: Tensor, targets: Sequence[Target], call: Call, still: bool) -> None:
@@ -74,34 +58,14 @@ def check_images(targets: Sequence[Target], where: str) -> None:
             )
 
 
-def draw_late(child: nn.Module, shape: Sequence[int], device: torch.device, later: Later, frames: int) -> Any:
-    """Draw for what comes to a child, of ``shape``; a clip's first frame draws for all of them."""
-    own = draw_child(child, (shape[0] // frames, *shape[1:]), later.generator, device, later.after, None)
-    later.after = [*later.after, *drawn(own)]
-    return copied_child(child, own, frames, 1, None) if frames > 1 else own
-
-
-def draw_run(steps: list[Step], targets: Sequence[Target], call: Call) -> list[Step]:
-    """Draw for a run of ops what comes to each, where that was left to the call."""
-    later, ready = steps[0].item.data, []
-    if not isinstance(later, Later):
-        return steps
-    check_images(targets, steps[0].where)
-    shape, device = values.shape_of(targets)
-    for step in steps:
-        op = step.child
-        assert isinstance(op, Augmentation)
-        data = draw_late(op, shape, device, later, call.frames)
-        ready.append(replace(step, item=ParamItem(step.item.name, data)))
-        shape = (*shape[:-2], *op.output_size((shape[-2], shape[-1])))
-    return ready
-
-
-def believed_size(step: Step, targets: Sequence[Target], believed: Sequence[int] | None) -> Sequence[int] | None:
+def believed_size(
+    data: Any, where: str, targets: Sequence[Target], believed: Sequence[int] | None
+) -> Sequence[int] | None:
     """Refuse handed-in parameters that were drawn as if the modules before an op had kept the size.
 
     Args:
-        step: what runs next.
+        data: the parameters of what runs next.
+        where: the path to it, for messages.
         targets: what comes to it.
         believed: the (h, w) that came to the modules just before; None behind an op.
 
@@ -112,19 +76,19 @@ def believed_size(step: Step, targets: Sequence[Target], believed: Sequence[int]
     if like is None:
         return None
     size = (like.shape[-2], like.shape[-1])
-    shape = _drawn_shape(step.item.data)
+    shape = _drawn_shape(data)
     if shape is None:
         return size if believed is None else believed
     if believed is not None and tuple(believed) != size:
         other = (shape[-2:] != mx.sizes(believed, shape.device)).any()
-        check(other, None, f"{step.where}: params: expected those drawn for the size that the modules before it give")
+        check(other, None, f"{where}: params: expected those drawn for the size that the modules before it give")
     return None
 
 
 def _drawn_shape(data: Any) -> Tensor | None:
     """Give the shape that the first parameters of a child say they were drawn for."""
     if isinstance(data, dict):
-        shape = data.get("forward_input_shape")
+        shape = data.get(SHAPE)
         return shape if isinstance(shape, Tensor) and shape.ndim == 1 else None
     parts = data if isinstance(data, (list, tuple)) else []
     shapes = (_drawn_shape(part[1]) for part in parts if isinstance(part, (list, tuple)) and len(part) == 2)

@@ -7,14 +7,8 @@ from typing import Any
 from ..common.arguments import Check, channel_values, one_of, switch
 from ..common.types import Flags
 from ..common.vocabulary import BORDER_MODES, RESAMPLE
-from ..targets.keys import SPATIAL, data_key
+from ..targets.keys import KEYS, data_key
 
-OPTIONS = {
-    "image": None,  # any flag of an op
-    "mask": ("resample", "padding_mode", "fill", "align_corners"),
-    **dict.fromkeys(SPATIAL, ("clip",)),
-    "class": (),
-}
 OPTION_CHECKS: Mapping[str, Check] = {
     "resample": one_of(*RESAMPLE),
     "padding_mode": one_of(*BORDER_MODES),
@@ -29,7 +23,7 @@ def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str,
     options: dict[str, Flags] = {}
     for key, args in (extra_args or {}).items():
         name = data_key(key)
-        allowed = OPTIONS[name]
+        allowed = KEYS[name].options
         if not isinstance(args, Mapping):
             raise TypeError(f"extra_args[{name!r}]: expected a dict of options, got {args!r}")
         foreign = [] if allowed is None else [arg for arg in args if arg not in allowed]

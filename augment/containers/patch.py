@@ -11,16 +11,17 @@ from ..common.arguments import choice, pair, switch
 from ..common.types import Flags
 from ..kernels.warp import matrices as geometry
 from ..kinds.augmentation import Augmentation
+from ..kinds.call import Call
 from ..kinds.intensity import Intensity
-from ..sampling.copies import copied, copied_shape
+from ..sampling.copies import repeat_rows
 from ..sampling.items import ParamItem, as_items, drawn, stated_shape
+from ..sampling.params import SHAPE, repeated_shape
 from ..targets import grids as pt
 from ..targets import samples as values
 from ..targets.target import Target
 from .container import Size
 from .image import ImageSequential
-from .modules import Later
-from .steps import Call, Step, draw_child, invert_child
+from .steps import Later, Step
 
 IMAGES = "images"
 
@@ -142,30 +143,30 @@ class PatchSequential(ImageSequential):
         """
         b, n = batch_shape[0], self.count
         tail = (batch_shape[1], *self.frame((batch_shape[-2], batch_shape[-1])).patch)
-        head = ParamItem(IMAGES, {"forward_input_shape": torch.tensor(list(batch_shape))})
+        head = ParamItem(IMAGES, {SHAPE: torch.tensor(list(batch_shape))})
         if self.by_place:
             items = []
-            for name, child in self.named_children():
-                data = draw_child(child, (b, *tail), generator, device, after, rows)
+            for step in self._children():
+                data = step.draw((b, *tail), generator, device, after, rows)
                 after = [*after, *drawn(data)]
-                items.append(ParamItem(name, data))
+                items.append(ParamItem(step.name, data))
             return [head, *items]
-        rows = None if rows is None else copied(rows, n)
+        rows = None if rows is None else repeat_rows(rows, n)
         if self.shared_places:
             items = super().forward_parameters((n, *tail), generator, device, after)
-            return [head, *super().copied(items, b, n, rows)]
+            return [head, *super().repeated(items, b, n, rows)]
         return [head, *super().forward_parameters((b * n, *tail), generator, device, after, rows)]
 
-    def copied(
+    def repeated(
         self, params: Sequence[ParamItem], copies: int, block: int = 1, rows: Tensor | None = None
     ) -> list[ParamItem]:
         head, items = self._parts(params, type(self).__name__)
-        shape = copied_shape(head.data["forward_input_shape"], copies)
-        head = ParamItem(IMAGES, {"forward_input_shape": shape})
+        shape = repeated_shape(head.data[SHAPE], copies)
+        head = ParamItem(IMAGES, {SHAPE: shape})
         if self.by_place:
-            return [head, *super().copied(items, copies, block, rows)]
-        rows = None if rows is None else copied(rows, self.count)
-        return [head, *super().copied(items, copies, block * self.count, rows)]
+            return [head, *super().repeated(items, copies, block, rows)]
+        rows = None if rows is None else repeat_rows(rows, self.count)
+        return [head, *super().repeated(items, copies, block * self.count, rows)]
 
     def _parts(self, params: Any, where: str) -> tuple[ParamItem, list[ParamItem]]:
         """Give the item that says the images' shape, and those of the ops."""
@@ -181,8 +182,8 @@ class PatchSequential(ImageSequential):
         frame, call, used = self.frame(size), replace(call, frames=1, still=True), []
 
         def run(step: Step, rows: list[Target]) -> list[Target]:
-            moved, data = self._run(step.child, rows, step.item.data, replace(call, where=step.where))
-            used.append(ParamItem(step.item.name, data))
+            moved, data = step.ahead(rows, call).run(rows, call)
+            used.append(ParamItem(step.name, data))
             return moved
 
         patches = self._patches(targets, frame, size, call.options)
@@ -204,7 +205,7 @@ class PatchSequential(ImageSequential):
         patches = self._patches(targets, frame, frame.output, options)
         if self.by_place:
             steps = self._steps(items, where)[1]
-            moved = self._place_by_place(patches, steps, lambda step, rows: invert_child(step, rows, options))
+            moved = self._place_by_place(patches, steps, lambda step, rows: step.lead_back(rows, options))
         else:
             moved = super().invert_targets(patches, items, options, where)
         return self._images(targets, moved, patches, frame, (frame.output, frame.size), options)

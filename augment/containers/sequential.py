@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ..common.arguments import choice, number, switch
 from ..kinds.augmentation import Augmentation
+from ..kinds.call import Call
 from ..sampling.items import ParamItem
 from ..targets import arrays, tv
 from ..targets import moving as mv
@@ -15,12 +16,10 @@ from ..targets import samples as values
 from ..targets import target as tg
 from ..targets.keys import read_keys
 from ..targets.target import Target, Value
-from . import fuse as fusion
 from .container import Container
-from .modules import Later
 from .options import options_for
 from .selection import Selection, how_many, weights_for
-from .steps import Call
+from .steps import Later
 
 IMAGE = ("image",)  # not asked for by anyone, so that a dict need not have one
 
@@ -100,15 +99,14 @@ class AugmentationSequential(Container):
         if foreign:
             raise TypeError(f"extra_args['image']: expected flags of the ops, {sorted(known)}; got {foreign}")
         for op in ops:
-            mv.flags_for(op, self.extra_args)
+            op.flags_for(self.extra_args)
         if same_on_batch is not None:
             for module in self._drawing():
                 module.same_on_batch = switch(same_on_batch, "same_on_batch")
 
     def extra_repr(self) -> str:
-        named = [(child, name) for name, child in self.named_children()]
-        found = fusion.runs(named, self.extra_args) if self.fuse else []
-        return "\n".join(f"as one: {', '.join(run)}" for run in found if len(run) > 1)
+        runs = self._runs(self._children(), self.extra_args)
+        return "\n".join(f"as one: {', '.join(step.name for step in run)}" for run in runs if len(run) > 1)
 
     def forward(
         self,
@@ -164,7 +162,7 @@ class AugmentationSequential(Container):
             late = Later(generator, after) if self.draws_late else None
             used = late or self.forward_parameters(shape, generator, device, after)
         watched = [] if self.min_visibility is None else mv.watch(targets)
-        call = Call(handed_in, False, self.extra_args, type(self).__name__)
+        call = Call(type(self).__name__, self.extra_args, handed_in)
         moved = self.transform_targets([*targets, *watched], used, call)
         moved, watched = moved[: len(targets)], moved[len(targets) :]
         if self.min_visibility is not None:

@@ -1,137 +1,228 @@
-"""A child of a container in a call: what it is given, drawn, copied and led back by."""
+"""A child of a container in a call: how it is drawn for, called, copied and led back, by what it is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from ..common.types import Flags, Params
+from ..common.types import Flags
 from ..kinds.augmentation import Augmentation
-from ..kinds.geometric import Geometric
-from ..kinds.mix import Mix
+from ..kinds.call import Call, Ready
 from ..kinds.recorded import Recorded
-from ..sampling.copies import copied, copied_params
-from ..sampling.items import ParamItem
-from ..sampling.params import of_call, origin
-from ..targets import moving as mv
-from ..targets import samples as values
-from ..targets import target as tg
+from ..sampling.copies import repeat_rows
+from ..sampling.items import ParamItem, drawn
+from ..sampling.params import GATE, repeated_params
+from ..targets import samples
 from ..targets.target import Target
+from .modules import apply_module, check_images
+
+Size = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Call:
-    """How the parameters of a call are used.
+@dataclass
+class Later:
+    """In place of the parameters of a container: they are drawn child by child, for the images that come to each.
 
     Args:
-        handed_in: they were not drawn in this call, and are checked.
-        gated: gates may be closed where no op closes them.
-        options: the ``extra_args`` of the containers around, by data key.
-        where: the path to the container, for messages.
-        still: modules that are no ops have to keep the shape of images.
-        frames: how many rows, one after the other, are a clip that moves as one.
+        generator: where to draw from; None for the default one of the device.
+        after: what was drawn before, which every draw comes after.
     """
 
-    handed_in: bool
-    gated: bool
-    options: Mapping[str, Flags]
-    where: str
-    frames: int = 1
-    still: bool = False
-
-
-@dataclass(frozen=True)
-class Step:
-    """A child in one round, with its parameters and the path to it, for messages."""
-
-    child: nn.Module
-    item: ParamItem
-    where: str
-
-
-class Turn(NamedTuple):
-    """One op of a run in a call, with all that its kernel asks for."""
-
-    op: Any
-    params: Params
-    flags: Flags
-    gate: Tensor | None
-
-
-def shape_for(step: Step, targets: Sequence[Target]) -> tuple[Sequence[int], torch.device]:
-    """Give the shape (B, C, H, W) and the device of the images that an op is given, if need be by its params."""
-    op = step.child
-    assert isinstance(op, Augmentation)
-    return values.shape_of(targets, lambda: origin(op, step.item.data, step.where))
-
-
-def turn_of(step: Step, targets: Sequence[Target], shape: Sequence[int], device: torch.device, call: Call) -> Turn:
-    """Make ready an op for images of a shape (B, C, H, W): its params checked if they were handed in, and its flags."""
-    op, data = step.child, step.item.data
-    assert isinstance(op, Augmentation)
-    flags = mv.flags_for(op, call.options)
-    if call.handed_in:
-        data = op.checked_params(data, shape, device, step.where)
-        tg.check_batch(targets, shape[0], None)
-    op.check_shape(shape, flags)
-    return Turn(op, data, flags, op.gate(data) if call.handed_in or call.gated or not op.always_open else None)
-
-
-def given(step: Step, options: Mapping[str, Flags]) -> Turn:
-    """Give an op as it was in an earlier call."""
-    op = step.child
-    assert isinstance(op, Augmentation)
-    params, _ = of_call(op, step.item.data, step.where)
-    return Turn(op, params, mv.flags_for(op, options), op.gate(params))
+    generator: torch.Generator | None
+    after: Sequence[Tensor]
 
 
 class Node(Recorded, nn.Sequential):
     """A container as the one around it sees it."""
 
     extra_args: dict[str, Flags]
+    draws_late: Any
     forward_parameters: Any
-    copied: Any
+    repeated: Any
+    transform_targets: Any
     invert_targets: Any
+    output_size: Any
+    keeps_size: Any
+    matrix_of: Any
+    _params: Any
 
 
-def is_other(child: nn.Module) -> bool:
-    """Say whether a child is a module that is no op."""
-    return not isinstance(child, (Augmentation, Node))
+@dataclass(frozen=True)
+class Step:
+    """A child in one round, with its parameters and the path to it; here a module that is no op.
+
+    Args:
+        name: the child's name in its container.
+        child: the module.
+        where: the path to it, for messages.
+        data: its parameters in a call, or ``Later``.
+
+    Attributes:
+        plain: whether it is a module that is no op.
+    """
+
+    name: str
+    child: Any
+    where: str = ""
+    data: Any = None
+    plain: ClassVar[bool] = True
+
+    @property
+    def item(self) -> ParamItem:
+        """The parameters under their name."""
+        return ParamItem(self.name, self.data)
+
+    @property
+    def draws_late(self) -> bool:
+        """Whether what comes behind is only known when the child has run."""
+        return True
+
+    def output_size(self, size: Size) -> Size:
+        """The (h, w) that comes out of an (H, W) input, as far as is known."""
+        return size
+
+    def keeps_size(self, size: Size) -> bool:
+        """Whether nothing changes the size of an (H, W) input, not even on the way."""
+        return True
+
+    def draw(
+        self,
+        shape: Sequence[int],
+        generator: torch.Generator | None,
+        device: torch.device | str | None,
+        after: Sequence[Tensor],
+        rows: Tensor | None,
+    ) -> Any:
+        """The parameters that are drawn for a batch; of a module that has none, the rows that were chosen."""
+        return None if rows is None else {GATE: rows.float()}
+
+    def ahead(self, targets: Sequence[Target], call: Call) -> "Step":
+        """The child with parameters for what comes to it, where they were left to the call."""
+        return replace(self, data=None) if isinstance(self.data, Later) else self
+
+    def draw_for(self, shape: Sequence[int], device: torch.device, call: Call) -> "Step":
+        """The child with parameters that are drawn now, for images of a shape; a clip's first frame draws for all."""
+        later, frames = self.data, call.frames
+        own = self.draw((shape[0] // frames, *shape[1:]), later.generator, device, later.after, None)
+        later.after = [*later.after, *drawn(own)]
+        step = replace(self, data=own)
+        return replace(step, data=step.repeated(frames, 1, None)) if frames > 1 else step
+
+    def repeated(self, copies: int, block: int, rows: Tensor | None) -> Any:
+        """The parameters for copies of rows; see ``sampling.params.repeated_params``."""
+        if self.data is None:
+            return None if rows is None else {GATE: rows.float()}
+        open = repeat_rows(self.data[GATE], copies, block)
+        return {GATE: open if rows is None else open * rows}
+
+    def run(self, targets: list[Target], call: Call) -> tuple[list[Target], Any]:
+        """All targets behind the child, and the parameters that it used."""
+        return apply_module(self.child, targets, self.data, replace(call, where=self.where)), self.data
+
+    def lead_back(self, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+        """All targets before the child."""
+        return targets
+
+    def matrix(self, rigid: bool) -> Tensor | None:
+        """The matrix (B, 3, 3) of the child in a call; None where it has none, which ``rigid`` may refuse."""
+        return None
 
 
-def draw_child(
-    child: nn.Module,
-    shape: Sequence[int],
-    generator: torch.Generator | None,
-    device: torch.device | str | None,
-    after: Sequence[Tensor],
-    rows: Tensor | None,
-) -> Any:
-    """Draw the parameters of a child; of a module that has none, the rows that were chosen."""
-    if isinstance(child, (Augmentation, Node)):
-        return child.forward_parameters(shape, generator, device, after, rows)
-    return None if rows is None else {"batch_prob": rows.float()}
+class OpStep(Step):
+    """An op in one round."""
+
+    plain = False
+
+    @property
+    def draws_late(self) -> bool:
+        return False
+
+    def output_size(self, size: Size) -> Size:
+        return self.child.output_size(size)
+
+    def keeps_size(self, size: Size) -> bool:
+        return self.child.output_size(size) == size
+
+    def draw(self, shape: Any, generator: Any, device: Any, after: Any, rows: Any) -> Any:
+        return self.child.forward_parameters(shape, generator, device, after, rows)
+
+    def ahead(self, targets: Sequence[Target], call: Call) -> Step:
+        if not isinstance(self.data, Later):
+            return self
+        check_images(targets, self.where)
+        return self.draw_for(*samples.shape_of(targets), call)
+
+    def repeated(self, copies: int, block: int, rows: Tensor | None) -> Any:
+        return repeated_params(self.child.declared, self.data, copies, block, rows)
+
+    def run(self, targets: list[Target], call: Call) -> tuple[list[Target], Any]:
+        return self.child.carry(targets, self.data, replace(call, where=self.where))
+
+    def lead_back(self, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+        return self.child.lead_back(targets, self.data, options, self.where)
+
+    def matrix(self, rigid: bool) -> Tensor | None:
+        return self.child.matrix_of(self.data, rigid)
+
+    # ---------------------------------------------------------------------------------------------- in a run of ops
+
+    def shape_for(self, targets: Sequence[Target]) -> tuple[Sequence[int], torch.device]:
+        """The shape (B, C, H, W) and the device of the images that come to the op, if need be by its params."""
+        return samples.shape_of(targets, lambda: self.child.origin(self.data, self.where))
+
+    def ready(self, targets: Sequence[Target], shape: Sequence[int], device: torch.device, call: Call) -> Ready:
+        """The op as a run needs it for images of a shape (B, C, H, W)."""
+        ready = self.child.ready(self.data, targets, shape, device, replace(call, where=self.where))
+        self.child.check_shape(shape, ready.flags)
+        return ready
+
+    def earlier(self, options: Mapping[str, Flags]) -> Ready:
+        """The op as it was in an earlier call."""
+        params, _ = self.child.of_call(self.data, self.where)
+        return Ready(self.child, params, self.child.flags_for(options), self.child.gate(params))
 
 
-def copied_child(child: nn.Module, data: Any, copies: int, block: int, rows: Tensor | None) -> Any:
-    """Give the parameters of a child for copies of its rows; see ``copied_params``."""
-    if isinstance(child, Node):
-        return child.copied(data, copies, block, rows)
-    if isinstance(child, Augmentation):
-        return copied_params(child, data, copies, block, rows)
-    if data is None:
-        return None if rows is None else {"batch_prob": rows.float()}
-    open = copied(data["batch_prob"], copies, block)
-    return {"batch_prob": open if rows is None else open * rows}
+class NodeStep(Step):
+    """A container in one round of the one around it."""
+
+    plain = False
+
+    @property
+    def draws_late(self) -> bool:
+        return self.child.draws_late
+
+    def output_size(self, size: Size) -> Size:
+        return self.child.output_size(size)
+
+    def keeps_size(self, size: Size) -> bool:
+        return self.child.keeps_size(size)
+
+    def draw(self, shape: Any, generator: Any, device: Any, after: Any, rows: Any) -> Any:
+        return self.child.forward_parameters(shape, generator, device, after, rows)
+
+    def ahead(self, targets: Sequence[Target], call: Call) -> Step:
+        if not isinstance(self.data, Later) or self.draws_late:
+            return self
+        check_images(targets, self.where)
+        return self.draw_for(*samples.shape_of(targets), call)
+
+    def repeated(self, copies: int, block: int, rows: Tensor | None) -> Any:
+        return self.child.repeated(self.data, copies, block, rows)
+
+    def run(self, targets: list[Target], call: Call) -> tuple[list[Target], Any]:
+        call = replace(call, where=self.where, options={**call.options, **self.child.extra_args})
+        return self.child.transform_targets(targets, self.data, call), self.child._params
+
+    def lead_back(self, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
+        return self.child.invert_targets(targets, self.data, {**options, **self.child.extra_args}, self.where)
+
+    def matrix(self, rigid: bool) -> Tensor | None:
+        return self.child.matrix_of(self.data)
 
 
-def invert_child(step: Step, targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
-    """Lead all targets back through one child."""
-    child, data = step.child, step.item.data
-    if isinstance(child, Node):
-        return child.invert_targets(targets, data, {**options, **child.extra_args}, step.where)
-    if isinstance(child, Mix) and not child.never_open:
-        child.inverse()
-    return mv.invert(child, targets, data, options, step.where) if isinstance(child, Geometric) else targets
+def step_of(name: str, child: nn.Module, where: str = "", data: Any = None) -> Step:
+    """The step of a child, by what it is."""
+    kind = OpStep if isinstance(child, Augmentation) else NodeStep if isinstance(child, Node) else Step
+    return kind(name, child, where, data)

@@ -9,14 +9,14 @@ from torch import Tensor, nn
 
 from ..common.arguments import choice, switch
 from ..common.types import Flags
+from ..kinds.call import Call
 from ..kinds.mix import Mix
-from ..sampling.copies import copied
+from ..sampling.copies import repeat_rows
 from ..sampling.items import ParamItem
 from ..targets import videos
 from ..targets.target import Target
 from .image import ImageSequential
-from .modules import Later
-from .steps import Call
+from .steps import Later
 
 
 class VideoSequential(ImageSequential):
@@ -95,8 +95,8 @@ class VideoSequential(ImageSequential):
         size = (channels, *batch_shape[-2:])
         if self.same_on_frame:
             items = super().forward_parameters((b, *size), generator, device, after, rows)
-            return self.copied(items, frames)
-        rows = None if rows is None else copied(rows, frames)
+            return self.repeated(items, frames)
+        rows = None if rows is None else repeat_rows(rows, frames)
         return super().forward_parameters((b * frames, *size), generator, device, after, rows)
 
     def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:

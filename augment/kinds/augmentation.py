@@ -10,116 +10,61 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..common.arguments import FLAGS, Check, image_batch, probability, switch
+from ..common.arguments import image_batch
 from ..common.dtypes import full_precision, load, store
 from ..common.tracing import own_forward
 from ..common.types import Flags, Params
 from ..maps.warp import Warp
-from ..sampling import params as replay
+from ..sampling import params as forms
 from ..sampling.draw import Draw, Stream
-from ..sampling.ranges import Range
-from ..targets import tv
-from .recorded import Recorded
-
-HOOKS = (
-    "generate_parameters",
-    "compute_transformation",
-    "apply_transform",
-    "apply_planes",
-    "apply_values",
-    "apply_wide",
-    "linear",
-    "mixture",
-    "apply_transform_mask",
-    "transform_image",
-    "transform_mask",
-    "inverse_transform",
-)
+from ..sampling.params import Param
+from ..targets import moving as mv
+from ..targets import samples, tv
+from ..targets import target as tg
+from ..targets.target import Target
+from . import kornia_style
+from .call import Call, Ready
+from .configured import Configured
 
 
-class Augmentation(Recorded, nn.Module):
+class Augmentation(Configured):
     """Base class of all ops.
-
-    Args:
-        p: probability that a row is changed; a tensor can be set anew without a recompile.
-        p_batch: probability that a batch is looked at at all.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input, instead of a batch.
 
     Attributes:
         rank: spatial dimensions of an image.
-        param_names: the parameters that ``sample`` gives; empty where they are those of ``self.ranges``.
-        shared_params: those among them that hold for the whole batch.
-        param_shapes: the shape of a row of those that are not one number a row, None in it where any length will do;
-            None for all of it where a row is as large as the image, whose values are not checked.
-        bool_params: those that are masks.
-        late_params: those that only a call with all its targets adds.
-        neutral: the value of a parameter that changes nothing, given to rows with a closed gate.
+        params: what ``sample`` gives, declared; those of ``self.ranges``, a number a row each, where it is empty.
         own_dtype: see ``Intensity``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
         kind: the base class that says what the op changes.
-        overrides: the hooks that the op has of its own, compared with its kind.
-        own: whether the op is this package's, and leaves its inputs alone.
-        flags: configuration that a call may override by keyword.
-        flag_checks: the checks of flags that are not those of ``arguments.FLAGS``.
-        spelling: what the constructor calls a flag, where it is not its name.
-        ranges: what ``sample`` draws from.
+        overrides, own: see ``kornia_style.adapt``.
     """
 
     rank: ClassVar[int] = 2
-    param_names: ClassVar[Sequence[str]] = ()
-    shared_params: ClassVar[Sequence[str]] = ()
-    param_shapes: ClassVar[Mapping[str, tuple[int | None, ...] | None]] = {}
-    bool_params: ClassVar[Sequence[str]] = ()
-    late_params: ClassVar[Sequence[str]] = ()
-    neutral: ClassVar[Mapping[str, float]] = {}
+    params: Sequence[Param] = ()
     own_dtype: bool = False
     columns: int = 0
     overrides: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[type[nn.Module]]
     own: ClassVar[bool] = True
-    flag_checks: ClassVar[Mapping[str, Check]] = {}
-    spelling: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own_forward(cls)
         if kind:
             cls.kind = cls
-        cls.own = cls.__module__.partition(".")[0] == __name__.partition(".")[0]
-        cls.overrides = frozenset(
-            hook for hook in HOOKS if getattr(cls, hook, None) is not getattr(cls.kind, hook, None)
-        )
-
-    def __init__(
-        self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
-    ) -> None:
-        super().__init__()
-        self.p = probability(p, "p")
-        self.p_batch = float(probability(p_batch, "p_batch"))
-        self.same_on_batch = switch(same_on_batch, "same_on_batch")
-        self.keepdim = switch(keepdim, "keepdim")
-        self.flags: Flags = {}
-        self.checked: frozenset[str] = frozenset()
-        self.ranges = {}
-        self.device, self.dtype = torch.device("cpu"), torch.get_default_dtype()  # what kornia's subclasses draw with
-        self._param_generator: nn.Module | None = None
-        self._stream: Stream | None = None
-        self._own_stream: Stream | None = None
-        self._params: Params = {}
-        self._input_shape: tuple[int, ...] | None = None
-        self._last_flags: Flags | None = None
-
-    def accept(self, **flags: Any) -> None:
-        """Set the flags of the op, each in the form that its check gives it, in a call as well."""
-        self.checked = frozenset(flags)
-        self.flags = {key: self.check_flag(key, value, self.spelling.get(key, key)) for key, value in flags.items()}
+        kornia_style.adapt(cls)
 
     # ------------------------------------------------------------------------------------------------ what an op says
 
     def sample(self, draw: Draw) -> Params:
         """Turn uniforms into named parameters; the default draws one column for each of ``self.ranges``."""
         return {name: bounds(draw.u[:, i]) for i, (name, bounds) in enumerate(self.ranges.items())}
+
+    def drawn(self, draw: Draw, shape: Sequence[int]) -> Params:
+        """The parameters of a batch (B, C, H, W), without the gate."""
+        if self._param_generator is not None:
+            return kornia_style.generated_by_kornia(self, draw, shape)
+        return self.sample(draw)
 
     def generate_parameters(self, batch_shape: Sequence[int]) -> Params:
         """Draw the parameters of a batch, without the gate. Subclasses may override it as in kornia."""
@@ -167,7 +112,7 @@ class Augmentation(Recorded, nn.Module):
             (B, C, h, w) in the input's dtype, or in the input's rank with ``keepdim``.
         """
         if tv.found(input):
-            return tv.through(self, input, params, generator=generator, **overrides)
+            return tv.call(self.forward_values, [input], params=params, generator=generator, **overrides)
         batch = self.as_batch(input)
         flags = self.override_flags(overrides)
         self.check_shape(batch.shape, flags)
@@ -203,12 +148,7 @@ class Augmentation(Recorded, nn.Module):
         draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
         if rows is not None:
             draw.gate = draw.gate & rows
-        if "generate_parameters" in self.overrides:
-            params = replay.on_device(self.generate_parameters(batch_shape), device)
-        elif self._param_generator is not None:  # one of kornia's
-            params = replay.on_device(self._param_generator(batch_shape, self.same_on_batch), device)
-        else:
-            params = self.sample(draw)
+        params = self.drawn(draw, batch_shape)
         params["batch_prob"] = draw.gate.float()
         params["forward_input_shape"] = torch.tensor(list(batch_shape))
         if self.learns:
@@ -267,6 +207,101 @@ class Augmentation(Recorded, nn.Module):
         """Drop the dimensions that ``as_batch`` added, where ``keepdim`` asks for it."""
         return output[(0,) * (output.ndim - input.ndim)] if self.keepdim else output
 
+    # ---------------------------------------------------------------------------------------------------- all targets
+
+    def carry(self, targets: Sequence[Target], params: Params, call: Call) -> tuple[list[Target], Params]:
+        """All targets of a call, moved by the op, and the parameters that it used."""
+        shape, device = samples.shape_of(targets, lambda: self.origin(params, call.where))
+        ready = self.ready(params, targets, shape, device, call)
+        with full_precision(device):
+            moved = self.move_targets(targets, ready, call.options)
+        self.record(ready.params, shape, ready.flags)
+        return moved, self._params
+
+    def ready(
+        self, params: Params, targets: Sequence[Target], shape: Sequence[int], device: torch.device, call: Call
+    ) -> Ready:
+        """The op with its parameters checked, if they were handed in, its flags, and its gate where one may close."""
+        if call.handed_in:
+            params = self.checked_params(params, shape, device, call.where)
+            tg.check_batch(targets, shape[0], None)
+        params = self.complete(params, targets, call)
+        open = self.always_open and not (call.handed_in or call.gated)
+        return Ready(self, params, self.flags_for(call.options), None if open else self.gate(params))
+
+    def complete(self, params: Params, targets: Sequence[Target], call: Call) -> Params:
+        """The parameters with what the targets of a call decide; by default nothing."""
+        return params
+
+    def move_targets(
+        self,
+        targets: Sequence[Target],
+        ready: Ready,
+        options: Mapping[str, Flags],
+        warp: Warp | None = None,
+        by_center: bool = False,
+    ) -> list[Target]:
+        """The targets of a call, moved, where there is one, by a warp."""
+        _, params, flags, gate = ready
+
+        def image(value: Tensor) -> Tensor:
+            return self.transform_image(value, params, flags, gate, warp)
+
+        def mask(value: Tensor, row: int | None, chosen: Flags) -> Tensor:
+            if row is None:
+                return self.transform_mask(value, params, gate, flags, warp, chosen)
+            return self.transform_mask(value, *self.row(params, gate, row), flags, warp and warp[row], chosen)
+
+        return mv.moved_by(warp, targets, gate, options, image, mask, by_center)
+
+    def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
+        """The matrix (B, 3, 3) of a call of ``params``; None where the op has none, which ``rigid`` may refuse."""
+        return None
+
+    def lead_back(
+        self, targets: Sequence[Target], params: Params, options: Mapping[str, Flags], where: str
+    ) -> list[Target]:
+        """All targets of a call of ``params`` where they were before it; what changes no place leaves them alone."""
+        return list(targets)
+
+    def forward_values(
+        self,
+        *values: Any,
+        data_keys: Sequence[str],
+        params: Params | None = None,
+        generator: torch.Generator | None = None,
+        **overrides: Any,
+    ) -> Any:
+        """An image by itself, or the values of several data keys, through the op."""
+        if data_keys == ["image"]:
+            return self(*values, params, generator, **overrides)
+        self.override_flags(overrides)
+        targets, handed_in = tg.as_targets(values, data_keys), params is not None
+        if params is None:
+            shape, device = samples.shape_of(targets)
+            params = self.forward_parameters(shape, generator, device)
+        moved, _ = self.carry(targets, params, Call(type(self).__name__, {"image": overrides}, handed_in))
+        return samples.write(values, targets, moved, False)
+
+    # ------------------------------------------------------------------------------------------------ an earlier call
+
+    def of_call(self, params: Params | None, where: str | None = None) -> tuple[Params, Sequence[int]]:
+        """The parameters and the shape (B, C, H, W) of the last call, or of the one that drew ``params``."""
+        if params is None or params is self._params:
+            if self._input_shape is None:
+                raise ValueError(f"{type(self).__name__}: params: expected a call before, or the params of one")
+            return self._params, self._input_shape
+        shape, device = self.origin(params, where)
+        return self.checked_params(params, shape, device, where), shape
+
+    def origin(self, params: Any, where: str | None = None) -> tuple[Sequence[int], torch.device]:
+        """The shape (B, C, H, W) and the device of the batch that parameters were drawn for."""
+        return forms.origin(params, self.rank + 2, where or type(self).__name__)
+
+    def image_map(self, params: Params, name: str, image: Tensor, channels: Sequence[int] | None = None) -> Tensor:
+        """A parameter that is as large as the image (B, C, H, W), of one channel or all of its, or of ``channels``."""
+        return forms.image_map(params, name, image, type(self).__name__, channels)
+
     # -------------------------------------------------------------------------------------------------------- checks
 
     def as_batch(self, input: Tensor) -> Tensor:
@@ -276,42 +311,28 @@ class Augmentation(Recorded, nn.Module):
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         """Refuse the shape (B, C, H, W) of a batch that the op cannot work on, before anything is drawn."""
 
-    def check_flag(self, key: str, value: Any, name: str) -> Any:
-        """Give a flag in the form that kernels know, called ``name`` in messages; a user's class has its own."""
-        return (self.flag_checks.get(key) or FLAGS[key])(value, name) if key in self.checked else value
-
-    def override_flags(self, overrides: Mapping[str, Any]) -> Flags:
-        """Give the flags of a call."""
-        if not overrides:
-            return self.flags
-        name, flags = type(self).__name__, dict(self.flags)
-        for key, value in overrides.items():
-            if key not in flags:
-                raise TypeError(f"{name}: unknown keyword {key!r}; expected one of {sorted(flags)}")
-            flags[key] = self.check_flag(key, value, f"{name}: {key}")
-        return flags
-
     def checked_params(
         self, params: Params, shape: Sequence[int], device: torch.device, where: str | None = None
     ) -> Params:
         """Refuse params that do not fit the op, at ``where`` in a container, or the batch; without a gate all apply."""
         self.check_shape(shape, self.flags)
-        replay.check_forms(self, params, shape, device, where or type(self).__name__)
+        forms.check_forms(self.declared, params, shape, device, where or type(self).__name__)
         if "batch_prob" not in params:
             params = {**params, "batch_prob": torch.ones(shape[0], device=device)}
-        if self.known_params is not None:
+        if self.declared is not None:
             self.check_values(params)
         return params
 
     @property
-    def known_params(self) -> Sequence[str] | None:
-        """The names of what the op draws; None where a user's class or a generator of kornia's draws."""
-        drawn_elsewhere = "generate_parameters" in self.overrides or self._param_generator is not None
-        return None if drawn_elsewhere else self.param_names or tuple(self.ranges)
+    def declared(self) -> Sequence[Param] | None:
+        """What the op draws; None where a user's class or a generator of kornia's draws."""
+        if "generate_parameters" in self.overrides or self._param_generator is not None:
+            return None
+        return self.params or tuple(map(Param, self.ranges))
 
     def check_values(self, params: Params) -> None:
         """Require of the open rows what every op does, and what this one does."""
-        replay.check_values(self, params)
+        forms.check_values(self.declared, params)
         self.validate(params, self.gate(params))
 
     @property
@@ -328,74 +349,23 @@ class Augmentation(Recorded, nn.Module):
         """Give the rows (B,) bool that the parameters of a call say to change."""
         return params["batch_prob"] > 0.5
 
-    def guarded(self, work: Tensor, input: Tensor) -> Tensor:
-        """Copy what a user's class is given, if it is the input itself, for it may be written over."""
-        return work.clone() if work is input and not self.own else work
-
     def row(self, params: Params, gate: Tensor | None, i: int) -> tuple[Params, Tensor | None]:
-        """Give the parameters and the gate of one row, as a batch of one."""
-        whole = (*self.shared_params, "forward_input_shape")
-        rows = {name: value if name in whole else value[i : i + 1] for name, value in params.items()}
+        """The parameters and the gate of one row, as a batch of one."""
+        known = {param.name: param for param in self.declared or ()}
+        known[forms.SHAPE] = Param(forms.SHAPE, dim=None)
+        rows = {name: known.get(name, Param(name)).row(value, i) for name, value in params.items()}
         return rows, None if gate is None else gate[i : i + 1]
 
     def neutralise(self, params: Params, gate: Tensor | None) -> Params:
         """Give rows with a closed gate the parameters that change nothing."""
-        if gate is None or not self.neutral:
+        neutral = [] if gate is None else [param for param in self.params if param.neutral is not None]
+        if gate is None or not neutral:
             return params
-        safe = dict(params)
-        for name, value in self.neutral.items():
-            rows = gate.view(-1, *(1 for _ in params[name].shape[1:]))
-            safe[name] = torch.where(rows, params[name], value)
-        return safe
+        return {**params, **{param.name: param.neutralised(params[param.name], gate) for param in neutral}}
 
     def _draw(self, shape: Sequence[int], device: torch.device, stream: Stream | None, after: Sequence[Tensor]) -> Draw:
         count = self.columns or len(self.ranges)
         return Draw(shape, device, count, stream, self.shares_draw, after, self.p, self.p_batch)
-
-    # ------------------------------------------------------------------------------------------------------- hygiene
-
-    @property
-    def generator(self) -> torch.Generator | None:
-        """Where the op draws from, eager and compiled; None for the default generator of the image's device."""
-        return None if self._stream is None else self._stream.generator
-
-    @generator.setter
-    def generator(self, generator: torch.Generator | None) -> None:
-        if generator is not None:
-            self._own_stream = Stream.renewed(self._own_stream, generator)
-        self._stream = None if generator is None else self._own_stream
-
-    @property
-    def ranges(self) -> dict[str, Range]:
-        """What ``sample`` draws from, by name."""
-        return self._ranges
-
-    @ranges.setter
-    def ranges(self, ranges: dict[str, Range]) -> None:
-        self._ranges = ranges
-        for name, bounds in ranges.items():
-            if isinstance(bounds.bounds, nn.Parameter):
-                self.register_parameter(f"{name}_bounds", bounds.bounds)
-
-    @property
-    def learns(self) -> bool:
-        """Whether any range is a tensor, whose values may change."""
-        return any(bounds.learns for bounds in self.ranges.values())
-
-    def _apply(self, fn: Any, recurse: bool = True) -> "Augmentation":
-        super()._apply(fn, recurse)
-        if isinstance(self.p, Tensor):
-            self.p = fn(self.p)
-        for bounds in self.ranges.values():
-            if isinstance(bounds.bounds, Tensor) and not isinstance(bounds.bounds, nn.Parameter):
-                bounds.bounds = fn(bounds.bounds)
-        return self
-
-    def extra_repr(self) -> str:
-        fields = {name: str(bounds) for name, bounds in self.ranges.items()}
-        fields |= {name: repr(value) for name, value in self.flags.items()}
-        fields |= {name: repr(getattr(self, name)) for name in ("p", "p_batch", "same_on_batch", "keepdim")}
-        return ", ".join(f"{name}={value}" for name, value in fields.items())
 
 
 Augmentation.kind = Augmentation

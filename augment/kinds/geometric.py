@@ -1,30 +1,22 @@
 """Geometric ops, which move pixels and labels."""
 
-from collections.abc import Sequence
-from enum import Enum
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from ..common.arguments import channel_values, choice, one_a_channel
-from ..common.dtypes import load, store
 from ..common.types import Flags, Params
 from ..common.vocabulary import BORDER_MODES, RESAMPLE
-from ..maps.warp import Homography, Warp
-from ..sampling.params import drawn_shape, of_call
-from ..targets import tv
+from ..maps.warp import Warp
+from ..targets import moving as mv
+from ..targets import samples, tv
+from ..targets import target as tg
+from ..targets.target import Target
+from ..targets.videos import of_clips
 from .augmentation import Augmentation
-
-EXACT_IN_FLOAT32 = (
-    torch.bool,
-    torch.uint8,
-    torch.int8,
-    torch.int16,
-    torch.float16,
-    torch.bfloat16,
-    torch.float32,
-)
+from .call import Call, Ready
 
 
 class Geometric(Augmentation, kind=True):
@@ -34,7 +26,7 @@ class Geometric(Augmentation, kind=True):
     compute the image by its own ``apply_transform``.
 
     Attributes:
-        looks_at_boxes: whether a container's call shows its boxes to ``settle``.
+        looks_at_boxes: whether a container's call shows its boxes to ``choose_by_boxes``.
         keeps_by_center: whether a box is lost when its centre is cut away, though a part of it may be left.
         composes: whether its warp can be one with others: lines stay straight, and edges are blended as anywhere.
         whole_pixels: whether it takes whole pixels, so that nothing is interpolated.
@@ -49,25 +41,24 @@ class Geometric(Augmentation, kind=True):
     pads: bool = False
     keeps_by_center: ClassVar[bool] = False
 
-    def settle(self, params: Params, boxes: Tensor | None) -> Params:
-        """Choose out of what was drawn, by the boxes (B, N, 4) of a call, x1, y1, x2, y2; by default nothing.
+    def choose_by_boxes(self, params: Params, boxes: Tensor | None) -> Params:
+        """What is chosen out of what was drawn, by the boxes (B, N, 4) of a call, x1, y1, x2, y2; by default nothing.
 
-        What is chosen is recorded with the params, and parameters that are handed in are not settled again.
+        It is recorded with the params, and not chosen again among parameters that are handed in.
         """
         return params
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Warp:
-        """Give the warp of a call from the parameters and the shape of the input (B, C, H, W)."""
-        if "compute_transformation" not in self.overrides:
-            raise NotImplementedError(f"{type(self).__name__}: neither warp nor compute_transformation is written")
-        matrix = self.compute_transformation(load(input, unit=True), params, flags)
-        size = (input.shape[-2], input.shape[-1])
-        matrix = matrix.to(torch.promote_types(matrix.dtype, torch.float32)).expand(input.shape[0], -1, -1)
-        return Homography(matrix, size, self.output_size(size))
+        """The warp of a call from the parameters and the shape of the input (B, C, H, W)."""
+        raise NotImplementedError(f"{type(self).__name__}: neither warp nor compute_transformation is written")
 
     def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
-        """Give the matrix (B, 3, 3) from input pixels to output pixels of a call, gate aside."""
-        return self.warp(input, params, flags).matrix
+        """The matrix (B, 3, 3) from input pixels to output pixels of a call, gate aside."""
+        return self.native_warp(input, params, flags).matrix
+
+    def native_warp(self, input: Tensor, params: Params, flags: Flags) -> Warp:
+        """The warp that is said by a class above a user's own, which says a matrix."""
+        return self.warp(input, params, flags)
 
     def gated_warp(self, input: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Warp:
         """Give the warp of a call, neutral where the gate is closed."""
@@ -79,28 +70,60 @@ class Geometric(Augmentation, kind=True):
     ) -> Tensor:
         self.check_shape(image.shape, flags)
         warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
-        if "apply_transform" not in self.overrides:
-            return warp.image(image, **self.sampling(flags, image))
-        work = self.guarded(load(image, unit=True), image)
-        output = store(self.apply_transform(work, params, flags, warp.matrix), image.dtype, unit=True)
-        return self.select(gate, output, image)
+        return warp.image(image, **self.interpolation(flags, image))
 
     def transform_mask(
         self, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags
     ) -> Tensor:
         warp = self.gated_warp(mask, params, flags, gate) if warp is None else warp
-        if not {"apply_transform", "apply_transform_mask"} & self.overrides:
-            return warp.mask(mask, **{"padding_mode": flags.get("padding_mode", "zeros"), **options})
-        mode = flags.get("resample")
-        nearest = {**flags, "resample": type(mode)["NEAREST"] if isinstance(mode, Enum) else "nearest", **options}
-        exact = mask.dtype in EXACT_IN_FLOAT32
-        work, matrix = (mask.float(), warp.matrix.float()) if exact else (mask.double(), warp.matrix.double())
-        apply = self.apply_transform_mask if "apply_transform_mask" in self.overrides else self.apply_transform
-        output = apply(self.guarded(work, mask), params, nearest, matrix)
-        output = output if mask.is_floating_point() else output.round()
-        return self.select(gate, output.to(mask.dtype), mask)
+        return warp.mask(mask, **{"padding_mode": flags.get("padding_mode", "zeros"), **options})
 
-    def sampling(self, flags: Flags, image: Tensor) -> Flags:
+    # ---------------------------------------------------------------------------------------------------- all targets
+
+    def complete(self, params: Params, targets: Sequence[Target], call: Call) -> Params:
+        if call.handed_in or not self.looks_at_boxes:
+            return params
+        return self.choose_by_boxes(params, of_clips(mv.all_boxes(targets), call.frames))
+
+    def move_targets(
+        self,
+        targets: Sequence[Target],
+        ready: Ready,
+        options: Mapping[str, Flags],
+        warp: Warp | None = None,
+        by_center: bool = False,
+    ) -> list[Target]:
+        like, (_, params, flags, gate) = tg.frame(targets), ready
+        warp = self.gated_warp(self.reference(params) if like is None else like, params, flags, gate)
+        return super().move_targets(targets, ready, options, warp, self.keeps_by_center)
+
+    def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
+        warp = self.last_warp(params)
+        try:
+            return warp.matrix
+        except ValueError:
+            if rigid:
+                raise
+            return None
+
+    def lead_back(
+        self, targets: Sequence[Target], params: Params, options: Mapping[str, Flags], where: str
+    ) -> list[Target]:
+        params, _ = self.of_call(params, where)
+        warp = self.last_warp(params).inverse()
+        tg.check_batch(targets, len(params["batch_prob"]), None)
+
+        def image(value: Tensor) -> Tensor:
+            return self.inverse(value, params)
+
+        def mask(value: Tensor, row: int | None, chosen: Flags) -> Tensor:
+            return (warp if row is None else warp[row]).mask(value, **chosen)
+
+        return mv.moved_by(warp, targets, self.gate(params), options, image, mask)
+
+    # ---------------------------------------------------------------------------------------------------------- warps
+
+    def interpolation(self, flags: Flags, image: Tensor) -> Flags:
         """Give the arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
         args: Flags = {}
         if "resample" in flags:
@@ -126,7 +149,7 @@ class Geometric(Augmentation, kind=True):
 
     def last_warp(self, params: Params | None = None, flags: Flags | None = None) -> Warp:
         """Give the warp of the last call, or of the call that drew ``params``."""
-        params, shape = of_call(self, params)
+        params, shape = self.of_call(params)
         flags = self.then_flags if flags is None else flags
         return self.gated_warp(self.reference(params, shape), params, flags, self.gate(params))
 
@@ -138,7 +161,7 @@ class Geometric(Augmentation, kind=True):
     def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
         """Give a stand-in without memory for the image that parameters were drawn for."""
         device = next(v.device for k, v in params.items() if k != "forward_input_shape")
-        return torch.empty((), device=device).expand(shape or drawn_shape(self, params).tolist())
+        return torch.empty((), device=device).expand(shape or self.origin(params)[0])
 
     def inverse(self, input: Tensor, params: Params | None = None, **overrides: Any) -> Tensor:
         """Lead an output back: what the op kept returns to its place, the rest is filled.
@@ -149,23 +172,31 @@ class Geometric(Augmentation, kind=True):
             **overrides: values for entries of ``op.flags``.
         """
         if tv.found(input):
-            return tv.through(self, input, params, True, **overrides)
+            return tv.call(self.inverse_values, [input], params=params, **overrides)
         changed = self.override_flags(overrides)
         flags = {**self.then_flags, **{key: changed[key] for key in overrides}}
         batch = self.as_batch(input)
-        params, _ = of_call(self, params)
+        params, _ = self.of_call(params)
         warp, rows = self.last_warp(params, flags).inverse(), len(params["batch_prob"])
         if (len(batch), batch.shape[-2], batch.shape[-1]) != (rows, *warp.input_size):
             raise ValueError(
                 f"{type(self).__name__}: input: expected {rows} rows of the size {warp.input_size} that came out, "
                 f"got shape {tuple(input.shape)}"
             )
-        if "inverse_transform" in self.overrides:
-            output = self.inverse_transform(load(batch, True), flags, warp.matrix, warp.size)
-            output = store(output, batch.dtype, unit=True)
-        else:
-            output = warp.image(batch, **{**self.sampling(flags, batch), "padding_mode": "zeros"})
-        return self.restore_rank(output, input)
+        return self.restore_rank(self.image_back(batch, warp, flags), input)
+
+    def image_back(self, image: Tensor, warp: Warp, flags: Flags) -> Tensor:
+        """The image (B, C, h, w) of a call through the warp that leads back."""
+        return warp.image(image, **{**self.interpolation(flags, image), "padding_mode": "zeros"})
+
+    def inverse_values(self, *values: Any, data_keys: Sequence[str], params: Params | None, **overrides: Any) -> Any:
+        """An image by itself, or the values of several data keys, led back."""
+        if data_keys == ["image"]:
+            return self.inverse(*values, params, **overrides)
+        self.override_flags(overrides)
+        targets, params = tg.as_targets(values, data_keys), self.of_call(params)[0]
+        moved = self.lead_back(targets, params, {"image": overrides}, type(self).__name__)
+        return samples.write(values, targets, moved, False)
 
     def inverse_transform(
         self, input: Tensor, flags: Flags, transform: Tensor | None = None, size: tuple[int, int] | None = None

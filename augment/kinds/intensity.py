@@ -50,11 +50,8 @@ class Intensity(Augmentation, kind=True):
             return self.transform_bytes(image, params, flags, gate)
         if self.own and "apply_planes" in self.overrides:
             return self.transform_planes(image, params, flags, gate)
-        work = self.guarded(load(image, unit=True), image)
-        matrix = (
-            self.compute_transformation(work, params, flags) if "compute_transformation" in self.overrides else None
-        )
-        output = self.apply_transform(work, params, flags, matrix)
+        work = load(image, unit=True)
+        output = self.computed(work, image, params, flags)
         if output.shape != image.shape:
             name, expected = type(self).__name__, tuple(image.shape)
             raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
@@ -64,6 +61,10 @@ class Intensity(Augmentation, kind=True):
             return self.stored_planes(list(output.unbind(1)), image, gate)
         output = store(output, dtype, unit=True)
         return self.select(gate, output, image if dtype == image.dtype else work.to(dtype))
+
+    def computed(self, work: Tensor, image: Tensor, params: Params, flags: Flags) -> Tensor:
+        """The image of a call from its floating values, which stay as they are."""
+        return self.apply_transform(work, params, flags)
 
     def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
         """Compute the image of a call from bytes, gate included; by default by tables."""
@@ -132,6 +133,10 @@ class Intensity(Augmentation, kind=True):
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """Give the dtype that comes out for the input's."""
         return dtype
+
+    def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
+        gate = params["batch_prob"]
+        return torch.eye(3, device=gate.device).repeat(len(gate), 1, 1)
 
     @property
     def transform_matrix(self) -> Tensor | None:

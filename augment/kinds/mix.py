@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from .. import kernels
 from ..common.arguments import choice, whole
@@ -15,14 +14,15 @@ from ..common.dtypes import full_precision
 from ..common.types import Flags, Params
 from ..kernels.mixing import maths as mx
 from ..maps.composition import Composition
-from ..targets import moving as mv
+from ..maps.warp import Warp
 from ..targets import target as tg
 from ..targets import tv
-from ..targets.boxes import area
-from ..targets.keys import SPATIAL, read_keys
+from ..targets.keys import Value, labels_of, read_keys
 from ..targets.ragged import listed_masks, stacked_classes, stacked_masks
-from ..targets.target import Target, Value
+from ..targets.target import Target
 from .augmentation import Augmentation
+from .call import Call, Ready
+from .mixed_labels import classes_of_labels, dense, made_by_a_mix, mixed_labels
 
 MODES = ("elem", "pair", "batch")
 
@@ -49,14 +49,10 @@ class Mix(Augmentation, kind=True):
         valid: (B, N) bool for the boxes and keypoints of the last direct call, by data key (the second of a kind by
             ``bbox_xyxy_1``): which of them are seen. In a container, its own attribute says so.
         least_area: the area in square pixels that has to be left of a box.
-        row_params: the parameters that are numbers of rows.
-        batch_dims: where parameters that are by row, and not in their first dimension, have the batch.
     """
 
     least_area: float = 0.0
     alone: ClassVar[bool] = False  # a row is put together from itself alone
-    row_params: ClassVar[Sequence[str]] = ()
-    batch_dims: ClassVar[Mapping[str, int]] = {}
 
     def __init__(
         self,
@@ -89,10 +85,6 @@ class Mix(Augmentation, kind=True):
             targets: all that the call moves.
         """
         raise NotImplementedError(f"{type(self).__name__}: compose is not written")
-
-    def settle(self, params: Params, targets: Sequence[Target]) -> Params:
-        """Add the ``late_params`` that the targets of a call decide, where they are missing."""
-        return params
 
     def class_rows(self, labels: Tensor, params: Params, gate: Tensor, composition: Composition) -> Tensor:
         """Give kornia's form of mixed classes (B,), which are floating."""
@@ -140,9 +132,9 @@ class Mix(Augmentation, kind=True):
         if like is None:
             raise ValueError(f"{name}: data_keys: expected an image or a mask among them, got {keys}")
         params, _ = self.resolve(params, like.shape, like.device, generator)
-        params = self.settle(params, targets)
+        params = self.complete(params, targets, Call(name))
         with full_precision(like.device):
-            moved = self.transform_targets(targets, params, self.gate(params), {}, flags)
+            moved = self.move_targets(targets, Ready(self, params, flags, self.gate(params)), {})
         self.record(params, like.shape, flags)
         self.valid = dict(zip(tg.label_names(targets), tg.known(moved, self.keepdim), strict=True))
         outputs = [t.restore(self.keepdim) for t in moved]
@@ -161,22 +153,29 @@ class Mix(Augmentation, kind=True):
             params["batch_prob"] = params["batch_prob"] * rows
         return params
 
-    def transform_targets(
+    def move_targets(
         self,
         targets: Sequence[Target],
-        params: Params,
-        gate: Tensor | None,
+        ready: Ready,
         options: Mapping[str, Flags],
-        flags: Flags | None = None,
+        warp: Warp | None = None,
+        by_center: bool = False,
     ) -> list[Target]:
-        """Mix all targets of a call."""
-        like = tg.frame(targets)
+        like, (_, params, flags, gate) = tg.frame(targets), ready
         if like is None:
             raise ValueError(f"{type(self).__name__}: data_keys: expected an image or a mask to mix by")
         gate = self.gate(params) if gate is None else gate
-        composition = self.compose(params, like, gate, self.flags if flags is None else flags, targets)
+        composition = self.compose(params, like, gate, flags, targets)
         keeps = composition.size == (like.shape[-2], like.shape[-1])
         return [self._mixed(t, targets, composition, params, gate, keeps, options.get(t.key, {})) for t in targets]
+
+    def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
+        return self.transform_matrix if rigid and not self.never_open else None  # which refuses
+
+    def lead_back(
+        self, targets: Sequence[Target], params: Params, options: Mapping[str, Flags], where: str
+    ) -> list[Target]:
+        return list(targets) if self.never_open else self.inverse()
 
     def _mixed(
         self,
@@ -191,11 +190,8 @@ class Mix(Augmentation, kind=True):
         key, value = target.key, target.value
         if key == "class":
             return replace(target, value=self._classes(value, targets, params, gate, composition))
-        if key in SPATIAL:
-            mixed = self._labels(dense(target), composition, gate if keeps else torch.ones_like(gate))
-            if options.get("clip") and not target.watched:
-                mixed = replace(mixed, value=mv.clip(key, mixed.value, composition.size))
-            return replace(mixed, value=list(mixed.value.unbind(0))) if isinstance(value, list) else mixed
+        if target.kind.placed:
+            return self._labels(target, composition, gate if keeps else torch.ones_like(gate), options)
         if key == "image":
             return replace(target, value=composition.image(value, gate))
         mask = self.mask_to_mix(self.mask_of(target))
@@ -210,75 +206,35 @@ class Mix(Augmentation, kind=True):
 
     def labelled(self, targets: Sequence[Target]) -> Target | None:
         """Give what a row has several of that can have a class each: the first boxes or keypoints; None without."""
-        return next((t for t in targets if t.key in SPATIAL and not t.watched), None)
+        return next((t for t in targets if t.kind.placed and not t.watched), None)
 
     def counts(self, targets: Sequence[Target]) -> list[int]:
         """Give the numbers of what a row has that can have a class of its own."""
-        return [dense(t).value.shape[1] for t in targets if t.key in SPATIAL and not t.watched]
+        return [dense(t).value.shape[1] for t in targets if t.kind.placed and not t.watched]
 
     # --------------------------------------------------------------------------------------------------------- labels
 
-    def _labels(self, target: Target, composition: Composition, gate: Tensor) -> Target:
-        """Give the boxes or keypoints of all slots side by side, and which of them are seen."""
-        if not target.watched or target.key == "keypoints":
-            return self._side_by_side(target, composition, gate)
-        entire, rest = target.value.chunk(2, 1)
-        mixed = self._side_by_side(replace(target, value=rest), composition, gate)
-        entire = composition.move(composition.spread(entire)).flatten(1, 2)[:, : mixed.value.shape[1]]
-        return replace(mixed, value=torch.cat([entire, mixed.value], 1))
-
-    def _side_by_side(self, target: Target, composition: Composition, gate: Tensor) -> Target:
-        value, points, n = target.value, target.key == "keypoints", target.value.shape[1]
-        known = torch.ones(value.shape[:2], dtype=torch.bool, device=value.device)
-        known = composition.spread(known if target.valid is None else target.valid)
-        form = value if points else mv.as_xyxy(target.key, value)
-        slots = composition.spread(form if form.dtype == torch.float64 else form.float())
-        own = torch.arange(slots.shape[1], device=gate.device).view(1, -1, 1) == 0
-        if points:
-            moved = composition.place(slots)
-            seen, held = known & composition.points(moved), known & own
-        else:
-            moved = composition.boxes(composition.move(slots))
-            seen = known & mx.has_area(moved) & (area(moved) >= self.least_area)
-            held = known & own & mx.has_area(slots)
-        seen = torch.where(gate.view(-1, 1, 1), seen, held)
-        empty = torch.nan if target.watched else 0.0
-        moved = torch.where(seen.unsqueeze(-1), moved, empty)
-        if points and composition.single:  # a point is in one slot or in none
-            moved = torch.where(seen.unsqueeze(-1), moved, 0).sum(1, keepdim=True)
-            seen = seen.any(1, keepdim=True)
-            moved = torch.where(seen.unsqueeze(-1), moved, empty)
-        output, seen = (v.flatten(1, 2)[:, : n if self.never_open else None] for v in (moved, seen))
-        output = mv.from_xyxy(target.key, output, value.dtype)
-        kept = torch.cat([value, torch.full_like(output[:, n:], empty)], 1)
-        rows = gate.view(-1, *(1 for _ in value.shape[1:]))
-        return replace(target, value=torch.where(rows, output, kept), valid=seen)
+    def _labels(self, target: Target, composition: Composition, gate: Tensor, options: Flags) -> Target:
+        mixed = mixed_labels(target, composition, gate, self.least_area, self.never_open)
+        if options.get("clip") and not target.watched:
+            mixed = replace(mixed, value=labels_of(target.key).clip(mixed.value, composition.size))
+        return replace(mixed, value=list(mixed.value.unbind(0))) if isinstance(target.value, list) else mixed
 
     def _classes(
         self, value: Value, targets: Sequence[Target], params: Params, gate: Tensor, composition: Composition
     ) -> Value:
-        """Mix labels: of images, (B,) or shares (B, num_classes); or of boxes or keypoints, (B, N) or a list."""
-        name, k, counted = type(self).__name__, self.num_classes, self.counts(targets)
+        """Mixed labels: of images, (B,) or shares (B, num_classes); or of boxes or keypoints, (B, N) or a list."""
+        k, counted = self.num_classes, self.counts(targets)
         if isinstance(value, (list, tuple)):
             padded = self._stacked(value, targets, len(gate), counted)
             return list(self._classes(padded, targets, params, gate, composition).unbind(0))
         if not isinstance(value, Tensor):
-            raise TypeError(f"{name}: class: expected a tensor, got {type(value).__name__}")
+            raise TypeError(f"{type(self).__name__}: class: expected a tensor, got {type(value).__name__}")
         if self.alone and value.ndim > 1 and len(gate) in value.shape[:2] and value.shape[1] not in counted[:1]:
             return value.clone()  # of images, in whichever form a mix before left them
-        again = _again(value)
-        if len(value) != len(gate) if value.ndim else True:
-            got = f"got {tuple(value.shape)}{again}"
-            raise ValueError(f"{name}: class: expected {len(gate)} rows, as the image has; {got}")
-        if k is None and value.ndim == 2 and value.shape[1] in counted[:1]:
-            slots = composition.spread(value).flatten(1, 2)
-            slots = slots[:, : value.shape[1]] if self.never_open else slots
-            empty = torch.zeros_like(slots[:, value.shape[1] :])
-            return torch.where(gate.view(-1, 1), slots, torch.cat([value, empty], 1))
-        if value.ndim != 1 and (k is None or tuple(value.shape[1:]) != (k,)):
-            forms = "(B,)" if k is None else f"(B,) or (B, {k})"
-            forms += f", or (B, {counted[0]}) for {counted[0]} labels" if counted and k is None else ""
-            raise ValueError(f"{name}: class: expected shape {forms}; got {tuple(value.shape)}{again}")
+        self._check_classes(value, len(gate), counted)
+        if k is None and value.ndim == 2:
+            return classes_of_labels(value, composition, gate, self.never_open)
         if k is None:
             image = next((t.value for t in targets if t.key == "image"), value)
             exact = torch.float64 if image.dtype == torch.float64 else torch.float32
@@ -286,6 +242,18 @@ class Mix(Augmentation, kind=True):
         own = self._one_hot(value, k)
         mixed = (composition.spread(own) * composition.shares().to(own.dtype).unsqueeze(-1)).sum(1)
         return torch.where(gate.view(-1, 1), mixed, own)
+
+    def _check_classes(self, value: Tensor, rows: int, counted: Sequence[int]) -> None:
+        """Refuse classes that are of no form that the op mixes, whose labels are as many as ``counted``."""
+        name, k, again = type(self).__name__, self.num_classes, made_by_a_mix(value)
+        if value.ndim == 0 or len(value) != rows:
+            got = f"got {tuple(value.shape)}{again}"
+            raise ValueError(f"{name}: class: expected {rows} rows, as the image has; {got}")
+        of_labels = k is None and value.ndim == 2 and value.shape[1] in counted[:1]
+        if not of_labels and value.ndim != 1 and (k is None or tuple(value.shape[1:]) != (k,)):
+            forms = "(B,)" if k is None else f"(B,) or (B, {k})"
+            forms += f", or (B, {counted[0]}) for {counted[0]} labels" if counted and k is None else ""
+            raise ValueError(f"{name}: class: expected shape {forms}; got {tuple(value.shape)}{again}")
 
     def _stacked(self, value: Sequence[Any], targets: Sequence[Target], rows: int, counted: Sequence[int]) -> Tensor:
         """Give a list of the labels of boxes or keypoints, an entry a row, as one tensor (B, N)."""
@@ -373,24 +341,3 @@ class Mix(Augmentation, kind=True):
     def inverse(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: what was covered or blended is not there any more."""
         raise RuntimeError(f"{type(self).__name__}: inverse: a mix of rows cannot be undone")
-
-
-def _again(classes: Tensor) -> str:
-    """Say what to do about classes that a mix before has made rows of (label, other label, share)."""
-    if classes.ndim < 2 or classes.shape[-1] != 3 or not classes.is_floating_point():
-        return ""
-    return "; rows that a mix gave cannot be mixed again: give num_classes, how many classes there are, to every mix"
-
-
-def dense(target: Target) -> Target:
-    """Give the labels of a list, an entry a row, as one tensor with the mask of what is no padding."""
-    if not isinstance(target.value, list):
-        return target
-    parts = [entry.chunk(2, 0) for entry in target.value] if target.watched and target.key != "keypoints" else None
-    entries = target.value if parts is None else [part[0] for part in parts]
-    value = pad_sequence(entries, True)
-    n = torch.tensor([len(entry) for entry in entries], device=value.device)
-    inside = torch.arange(value.shape[1], device=value.device) < n.unsqueeze(1)
-    if parts is not None:  # what is watched of boxes stands behind the whole ones
-        value = torch.cat([value, pad_sequence([part[1] for part in parts], True)], 1)
-    return replace(target, value=value, valid=inside if target.valid is None else target.valid)

@@ -13,6 +13,7 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.geometric import Geometric
 from ..maps.warp import Homography
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, numbers
 
 TURN = (-360.0, 360.0)
@@ -38,6 +39,8 @@ class RandomRotation(Geometric):
     Params:
         degrees: (B,).
     """
+
+    params = (Param("degrees"),)
 
     spelling: ClassVar = {"fill": "fill_value"}
 
@@ -85,8 +88,14 @@ class RandomAffine(Geometric):
         translations: (B, 2), pixels. center: (B, 2). scale: (B, 2). angle, shear_x, shear_y: (B,), degrees.
     """
 
-    param_names = ("translations", "center", "scale", "angle", "shear_x", "shear_y")
-    param_shapes: ClassVar = {"translations": (2,), "center": (2,), "scale": (2,)}
+    params = (
+        Param("translations", (2,)),
+        Param("center", (2,)),
+        Param("scale", (2,)),
+        Param("angle"),
+        Param("shear_x"),
+        Param("shear_y"),
+    )
     spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
@@ -177,8 +186,7 @@ class RandomShear(Geometric):
         center: (B, 2). shear_x, shear_y: (B,), degrees, with the signs of ``RandomAffine``.
     """
 
-    param_names = ("center", "shear_x", "shear_y")
-    param_shapes: ClassVar = {"center": (2,)}
+    params = (Param("center", (2,)), Param("shear_x"), Param("shear_y"))
     spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
@@ -238,7 +246,7 @@ class RandomTranslate(Geometric):
         translate_x, translate_y: (B,), pixels.
     """
 
-    param_names = ("translate_x", "translate_y")
+    params = (Param("translate_x"), Param("translate_y"))
     spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
@@ -297,8 +305,7 @@ class RandomPerspective(Geometric):
     """
 
     columns = 8
-    param_names = ("start_points", "end_points")
-    param_shapes: ClassVar = {"start_points": (4, 2), "end_points": (4, 2)}
+    params = (Param("start_points", (4, 2)), Param("end_points", (4, 2)))
     spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(

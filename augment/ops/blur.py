@@ -13,6 +13,7 @@ from ..common.types import Flags, Params
 from ..kernels.blur import maths as filters
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
 
 
@@ -48,7 +49,7 @@ class RandomGaussianBlur(Intensity):
         ValueError: if the border needs more pixels than the image has.
     """
 
-    neutral = {"sigma": 0.0}
+    params = (Param("sigma", neutral=0.0),)
     own_dtype = True
 
     def __init__(
@@ -177,9 +178,12 @@ class RandomMotionBlur(Intensity):
         ValueError: if the border needs more pixels than the image has.
     """
 
-    param_names = ("ksize_factor", "angle_factor", "direction_factor", "idx")
-    shared_params = ("idx",)
-    neutral: ClassVar = {"ksize_factor": 1}
+    params = (
+        Param("ksize_factor", neutral=1),
+        Param("angle_factor"),
+        Param("direction_factor"),
+        Param("idx", dim=None),
+    )
     own_dtype = True
     columns = 4
 
@@ -233,7 +237,7 @@ class RandomMotionBlur(Intensity):
         check((size > 0) & (size % 2 == 1) & (size <= most), gate, f"ksize_factor: expected odd numbers up to {most}")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        size, angle, direction = (params[name] for name in self.param_names[:3])
+        size, angle, direction = (params[param.name] for param in self.params[:3])
         weights = filters.motion_weights(size, angle, direction, self.canvas, flags["resample"])
         return kernels.filter2d(input, weights, flags["border_type"])
 
@@ -264,8 +268,7 @@ class RandomDefocus(Intensity):
         ValueError: if the border needs more pixels than the image has.
     """
 
-    param_names = ("radius", "alias_blur")
-    neutral: ClassVar = {"radius": 0, "alias_blur": 0.0}
+    params = (Param("radius", neutral=0), Param("alias_blur", neutral=0.0))
     own_dtype = True
     columns = 2
 
@@ -327,7 +330,7 @@ class RandomZoomBlur(Intensity):
         max_factor: (B,).
     """
 
-    neutral: ClassVar = {"max_factor": 1.0}
+    params = (Param("max_factor", neutral=1.0),)
     own_dtype = True
 
     def __init__(
@@ -368,7 +371,7 @@ class RandomSharpness(Intensity):
         sharpness: (B,).
     """
 
-    neutral: ClassVar = {"sharpness": 1.0}
+    params = (Param("sharpness", neutral=1.0),)
     own_dtype = True
 
     def __init__(

@@ -12,6 +12,7 @@ from ..common.types import Flags, Params
 from ..kernels.colour.illuminants import TABLES
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 INFINITY = float("inf")
@@ -32,8 +33,7 @@ class RandomChannelShuffle(Intensity):
         channels: (B, C) int64, the channel of the input that comes to each place.
     """
 
-    param_names = ("channels",)
-    param_shapes = {"channels": (None,)}
+    params = (Param("channels", (None,)),)
     own_dtype = True
 
     def __init__(self, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False) -> None:
@@ -79,8 +79,7 @@ class RandomChannelDropout(Intensity):
         ValueError: if the image has fewer channels.
     """
 
-    param_names = ("batch_idx", "channel_idx")
-    param_shapes = {"batch_idx": (1,), "channel_idx": (None,)}
+    params = (Param("batch_idx", (1,)), Param("channel_idx", (None,)))
     own_dtype = True
 
     def __init__(
@@ -145,6 +144,8 @@ class RandomRGBShift(Intensity):
         r_shift, g_shift, b_shift: (B,).
     """
 
+    params = (Param("r_shift"), Param("g_shift"), Param("b_shift"))
+
     pointwise = True
     channels = (3,)
 
@@ -198,7 +199,7 @@ class RandomPlanckianJitter(Intensity):
     pointwise = True
     channels = (3,)
     columns = 1
-    param_names = ("idx",)
+    params = (Param("idx"),)
     pl: Tensor
 
     def __init__(

@@ -12,6 +12,7 @@ from ..common.types import Flags, Params
 from ..kernels.colour import maths as colour
 from ..kernels.warp.maths import per_channel
 from ..kinds.intensity import Intensity
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 from .channels import check_channels, of_channels
 
@@ -36,7 +37,7 @@ class RandomBrightness(Intensity):
     """
 
     pointwise = True
-    neutral = {"brightness_factor": 1.0}
+    params = (Param("brightness_factor", neutral=1.0),)
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class RandomContrast(Intensity):
     """
 
     pointwise = True
-    neutral = {"contrast_factor": 1.0}
+    params = (Param("contrast_factor", neutral=1.0),)
 
     def __init__(
         self,
@@ -168,7 +169,7 @@ class RandomSaturation(Intensity):
 
     bytewise = True
     channels = (1, 3)
-    neutral = {"saturation_factor": 1.0}
+    params = (Param("saturation_factor", neutral=1.0),)
 
     def __init__(
         self,
@@ -206,7 +207,7 @@ class RandomHue(Intensity):
 
     bytewise = True
     channels = (1, 3)
-    neutral = {"hue_factor": 0.0}
+    params = (Param("hue_factor", neutral=0.0),)
 
     def __init__(
         self,

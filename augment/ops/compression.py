@@ -1,13 +1,12 @@
 """What storing and sending does to images."""
 
-from typing import ClassVar
-
 from torch import Tensor
 
 from .. import kernels
 from ..common.types import Flags, Params
 from ..kernels.compression import jpeg
 from ..kinds.intensity import Intensity
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 
@@ -30,6 +29,8 @@ class RandomJPEG(Intensity):
     Params:
         jpeg_quality: (B,).
     """
+
+    params = (Param("jpeg_quality"),)
 
     own_dtype = True
 
@@ -68,7 +69,7 @@ class RandomDownscale(Intensity):
         scale: (B,).
     """
 
-    neutral: ClassVar = {"scale": 1.0}
+    params = (Param("scale", neutral=1.0),)
     own_dtype = True
 
     def __init__(

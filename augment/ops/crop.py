@@ -15,11 +15,11 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.geometric import Geometric
 from ..maps.warp import Homography, Permutation, Rescale, Window
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 Size = tuple[int, int]
-SHAPES = {"src": (4, 2), "dst": (4, 2), "input_size": (2,), "output_size": (2,), "padding_size": (4,)}
-WINDOW = ("src", "dst", "input_size", "output_size")
+WINDOW = (Param("src", (4, 2)), Param("dst", (4, 2)), Param("input_size", (2,)), Param("output_size", (2,)))
 CANDIDATES = 10
 
 
@@ -126,8 +126,7 @@ class RandomCrop(Geometric):
 
     whole_pixels = True
     columns = 2
-    param_names = (*WINDOW, "padding_size")
-    param_shapes = SHAPES
+    params = (*WINDOW, Param("padding_size", (4,)))
     flag_checks = {"padding_mode": whole_pixel_border, "fill": channel_values}
 
     def __init__(
@@ -229,8 +228,7 @@ class CenterCrop(Geometric):
 
     whole_pixels = True
     looks_beyond = False
-    param_names = WINDOW
-    param_shapes = SHAPES
+    params = WINDOW
 
     def __init__(
         self,
@@ -291,8 +289,7 @@ class RandomResizedCrop(Geometric):
 
     looks_beyond = False
     columns = 2 * CANDIDATES + 2
-    param_names = WINDOW
-    param_shapes = SHAPES
+    params = WINDOW
 
     def __init__(
         self,
@@ -363,8 +360,7 @@ class Resize(Geometric):
     """
 
     looks_beyond = False
-    param_names = WINDOW
-    param_shapes = SHAPES
+    params = WINDOW
 
     def __init__(
         self,

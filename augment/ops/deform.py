@@ -1,6 +1,7 @@
 """Free deformations."""
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
@@ -18,7 +19,7 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.geometric import Geometric
 from ..maps.deformation import Field, Formula, Lines
 from ..sampling.draw import Draw
-from ..sampling.params import image_map
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, numbers
 
 CORNERS_AND_MIDDLE = ((-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0), (0.0, 0.0))
@@ -51,8 +52,7 @@ class RandomElasticTransform(Geometric):
     """
 
     composes = False
-    param_names = ("noise",)
-    param_shapes: ClassVar = {"noise": None}
+    params = (Param("noise", image=True),)
     spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(
@@ -83,7 +83,7 @@ class RandomElasticTransform(Geometric):
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Field:
         height, width = input.shape[-2:]
-        noise = image_map(self, params, "noise", input, channels=(2,))
+        noise = self.image_map(params, "noise", input, channels=(2,))
         axes = zip((height, width), flags["kernel_size"], flags["sigma"], strict=True)
         along_y, along_x = (filters.gaussian_matrix(n, k, noise.new_full((), s)) for n, k, s in axes)
         lost = 1 if flags["align_corners"] else 0
@@ -118,7 +118,7 @@ class RandomFisheye(Geometric):
     """
 
     composes = False
-    param_shapes: ClassVar = {"center_x": (1,), "center_y": (1,), "gamma": (1,)}
+    params = (Param("center_x", (1,)), Param("center_y", (1,)), Param("gamma", (1,)))
 
     def __init__(
         self,
@@ -190,8 +190,7 @@ class RandomThinPlateSpline(Geometric):
 
     composes = False
     columns = 10
-    param_names = ("src", "dst")
-    param_shapes: ClassVar = {"src": (5, 2), "dst": (5, 2)}
+    params = (Param("src", (5, 2)), Param("dst", (5, 2)))
 
     def __init__(
         self,
@@ -254,7 +253,7 @@ class RandomGridDistortion(Geometric):
     """
 
     composes = False
-    param_names = ("steps_x", "steps_y")
+    params = (Param("steps_x", (None,)), Param("steps_y", (None,)))
 
     def __init__(
         self,
@@ -270,7 +269,7 @@ class RandomGridDistortion(Geometric):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.num_steps = whole(num_steps, "num_steps", 1)
         self.columns = 2 * self.num_steps
-        vars(self).update(param_shapes=dict.fromkeys(self.param_names, (self.num_steps,)))
+        self.params = tuple(replace(param, shape=(self.num_steps,)) for param in self.params)
         self.ranges = {"distort_limit": Range(distort_limit, "distort_limit", domain=(-1, 1))}
         self.accept(resample=resample, padding_mode=padding_mode, normalized=normalized)
 
@@ -279,7 +278,7 @@ class RandomGridDistortion(Geometric):
         return {"steps_x": steps[:, : self.num_steps], "steps_y": steps[:, self.num_steps :]}
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
+        for name in ("steps_x", "steps_y"):
             check(params[name] > 0, gate, f"{name}: expected positive values")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Lines:

@@ -1,7 +1,7 @@
 """Crops that look at boxes."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,8 +13,9 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.geometric import Geometric
 from ..maps.warp import Homography
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..targets import boxes as bx
-from .crop import SHAPES, WINDOW, Size, check_window, windows
+from .crop import WINDOW, Size, check_window, windows
 
 OVERLAPS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
@@ -52,8 +53,7 @@ class RandomIoUCrop(Geometric):
         which they are tried.
     """
 
-    param_names = (*WINDOW, "candidates", "overlaps")
-    param_shapes: ClassVar = {**SHAPES, "candidates": (None, 4), "overlaps": (None,)}
+    params = (*WINDOW, Param("candidates", (None, 4)), Param("overlaps", (None,)))
     looks_at_boxes = True
     keeps_by_center = True
 
@@ -104,9 +104,9 @@ class RandomIoUCrop(Geometric):
         zero = torch.zeros_like(candidates[:, 0, 0])
         frame = geometry.rectangle(zero, zero, zero + width, zero + height)
         params = windows(frame, size, self.output_size(size))
-        return self.settle({**params, "candidates": candidates, "overlaps": options}, None)
+        return self.choose_by_boxes({**params, "candidates": candidates, "overlaps": options}, None)
 
-    def settle(self, params: Params, boxes: Tensor | None) -> Params:
+    def choose_by_boxes(self, params: Params, boxes: Tensor | None) -> Params:
         candidates = params["candidates"]
         boxes = None if boxes is None else boxes.to(candidates.dtype)
         index, found = bx.first_valid(boxes, candidates, params["overlaps"])

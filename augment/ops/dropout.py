@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from ..kernels.dropout import maths as dropout
 from ..kernels.warp import maths as resample
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
-from ..sampling.params import image_map, of_call
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, whole_numbers
 
 Fill = float | Sequence[float] | str
@@ -77,9 +78,7 @@ class Dropout(Intensity):
         self.fill = None if noise else [number(value, "fill", 0, 1) for value in channel_values(fill, "fill")]
         self.accept(mask_fill=mask_fill)
         if noise:
-            vars(self).update(
-                param_names=(*self.param_names, "noise"), param_shapes={**self.param_shapes, "noise": None}
-            )
+            self.params = (*self.params, Param("noise", image=True))
 
     def filled(self, image: Tensor, params: Params, level: list[float]) -> Tensor:
         """Fill an image (B, C, H, W) of any dtype with one value, or one a channel."""
@@ -95,7 +94,7 @@ class Dropout(Intensity):
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.fill is not None:
             return self.filled(input, params, self.level(input))
-        noise = image_map(self, params, "noise", input)
+        noise = self.image_map(params, "noise", input)
         dropped = self.dropped(params, input.shape[-2], input.shape[-1])
         return torch.where(dropped, store(noise, input.dtype, unit=True), input)
 
@@ -126,7 +125,7 @@ class Dropout(Intensity):
     def _last_dropped(self, params: Params | None, labels: Tensor, name: str, numbers: int) -> Tensor:
         if self._input_shape and isinstance(params, Mapping):  # made by hand, for images like the last ones
             params = {"forward_input_shape": torch.tensor(self._input_shape), **params}
-        params, shape = of_call(self, params)
+        params, shape = self.of_call(params)
         rows = len(params["batch_prob"])
         if labels.ndim != 3 or labels.shape[::2] != (rows, numbers):
             raise ValueError(
@@ -178,8 +177,12 @@ class RandomCoarseDropout(Dropout):
         ValueError: if a length in pixels does not fit into the image.
     """
 
-    param_names = ("xs", "ys", "widths", "heights")
-    neutral = {"widths": 0.0}
+    params = (
+        Param("xs", (None,)),
+        Param("ys", (None,)),
+        Param("widths", (None,), neutral=0.0),
+        Param("heights", (None,)),
+    )
 
     def __init__(
         self,
@@ -197,8 +200,8 @@ class RandomCoarseDropout(Dropout):
             raise ValueError(f"num_holes_range: expected two whole numbers, got {num_holes_range!r}")
         self.most = whole(self.count.high, "num_holes_range", 1)
         super().__init__(fill, mask_fill, same_on_batch, p, keepdim)
-        shapes = dict.fromkeys(("xs", "ys", "widths", "heights"), (self.most,))
-        vars(self).update(param_shapes={**shapes, **self.param_shapes})
+        holes = (param if param.image else replace(param, shape=(self.most,)) for param in self.params)
+        self.params = tuple(holes)
         self.columns = 1 + 4 * self.most
         self.extents = (
             Extent(hole_height_range, "hole_height_range"),
@@ -266,8 +269,7 @@ class RandomGridDropout(Dropout):
     """
 
     columns = 4
-    param_names = ("unit", "hole", "offset_x", "offset_y")
-    neutral = {"hole": 0.0}
+    params = (Param("unit"), Param("hole", neutral=0.0), Param("offset_x"), Param("offset_y"))
 
     def __init__(
         self,
@@ -328,8 +330,7 @@ class RandomErasing(Intensity):
     """
 
     columns = 4
-    param_names = ("widths", "heights", "xs", "ys", "values")
-    neutral = {"widths": 0.0}
+    params = (Param("widths", neutral=0.0), Param("heights"), Param("xs"), Param("ys"), Param("values"))
     own_dtype = True
 
     def __init__(

@@ -12,6 +12,7 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.geometric import Geometric
 from ..maps.warp import Homography, Permutation
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import numbers, whole_numbers
 
 
@@ -97,7 +98,7 @@ class RandomRotation90(Geometric):
     """
 
     columns = 1
-    param_names = ("times",)
+    params = (Param("times"),)
 
     def __init__(
         self,
@@ -152,7 +153,7 @@ class RandomD4(Geometric):
     whole_pixels = True
     looks_beyond = False
     columns = 1
-    param_names = ("symmetry",)
+    params = (Param("symmetry"),)
 
     def __init__(self, p: float | Tensor = 1.0, same_on_batch: bool = False, keepdim: bool = False) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)

@@ -1,7 +1,5 @@
 """Light that falls on the image from a side, from a corner or as a spot."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
@@ -9,7 +7,7 @@ from ..common.types import Flags, Params
 from ..kernels.light import maths as light
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
-from ..sampling.params import image_map
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, numbers
 
 UNIT = (0.0, 1.0)
@@ -35,8 +33,7 @@ class RandomLinearIllumination(Intensity):
     """
 
     columns = 3
-    param_names = ("gradient",)
-    param_shapes: ClassVar = {"gradient": None}
+    params = (Param("gradient", image=True),)
 
     def __init__(
         self,
@@ -55,7 +52,7 @@ class RandomLinearIllumination(Intensity):
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, image_map(self, params, "gradient", input).to(input.dtype))
+        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
 
 
 class RandomLinearCornerIllumination(Intensity):
@@ -77,8 +74,7 @@ class RandomLinearCornerIllumination(Intensity):
     """
 
     columns = 3
-    param_names = ("gradient",)
-    param_shapes: ClassVar = {"gradient": None}
+    params = (Param("gradient", image=True),)
 
     def __init__(
         self,
@@ -97,7 +93,7 @@ class RandomLinearCornerIllumination(Intensity):
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, image_map(self, params, "gradient", input).to(input.dtype))
+        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
 
 
 class RandomGaussianIllumination(Intensity):
@@ -121,8 +117,7 @@ class RandomGaussianIllumination(Intensity):
     """
 
     columns = 6
-    param_names = ("gradient",)
-    param_shapes: ClassVar = {"gradient": None}
+    params = (Param("gradient", image=True),)
 
     def __init__(
         self,
@@ -149,7 +144,7 @@ class RandomGaussianIllumination(Intensity):
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, image_map(self, params, "gradient", input).to(input.dtype))
+        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
 
 
 def span(bounds: Bounds, name: str, domain: tuple[float, float]) -> Range:

@@ -1,7 +1,7 @@
 """Brightness, contrast, saturation and hue together."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -16,15 +16,80 @@ from ..kernels.colour import maths as channels
 from ..kernels.colour import maths as colour
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 from .channels import places
 
 INFINITY = float("inf")
-FACTORS: tuple[str, ...] = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
-NEUTRAL: dict[str, float] = dict(zip(FACTORS, colour.NEUTRAL, strict=True))
+NAMES = ("brightness_factor", "contrast_factor", "saturation_factor", "hue_factor")
+FACTORS = tuple(Param(name, neutral=value) for name, value in zip(NAMES, colour.NEUTRAL, strict=True))
 
 
-class ColorJitter(Intensity):
+class Jitter(Intensity):
+    """Base class of the ops that change brightness, contrast, saturation and hue in an order of each row's own.
+
+    Attributes:
+        formulas: what the steps are, of ``kernels.colour.maths.STEPS``.
+        brightest: the largest factor of the brightness.
+    """
+
+    channels = (1, 3)
+    params = (*FACTORS, Param("order", (None,)))
+    formulas: ClassVar[str]
+    brightest: ClassVar[float] = INFINITY
+
+    def __init__(
+        self,
+        brightness: Bounds = 0.0,
+        contrast: Bounds = 0.0,
+        saturation: Bounds = 0.0,
+        hue: Bounds = 0.0,
+        same_on_batch: bool = False,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        order: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = factor_ranges(brightness, contrast, saturation, hue, self.brightest)
+        self.order = fixed_order(order)
+        self.columns = len(self.ranges) + (4 if order is None else 0)
+        self.own_dtype = order is None
+        self.bytewise = kernels.ready()
+
+    def sample(self, draw: Draw) -> Params:
+        return {**super().sample(draw), "order": draw_order(self.order, draw)}
+
+    def checked_params(
+        self, params: Params, shape: Sequence[int], device: torch.device, where: str | None = None
+    ) -> Params:
+        order = params.get("order") if isinstance(params, Mapping) else None
+        if isinstance(order, Tensor) and order.ndim == 1:  # kornia's, one for all rows
+            params = {**params, "order": order.expand(shape[0], -1)}
+        return super().checked_params(params, shape, device, where)
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        check_order(self, params["order"], gate)
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        if self.order is not None:
+            return super().apply_transform(input, params, flags)
+        return kernels.colour_jitter(input, *factors_and_order(params), self.formulas)
+
+    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+        factors, _ = factors_and_order(params)
+        order = constant(self.order or (), torch.int64, image.device)
+        return kernels.colour_jitter(image, factors, order, self.formulas)
+
+    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
+        return kernels.colour_jitter(image, *factors_and_order(params), self.formulas, after, wide)
+
+    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
+        factors = [params[name].view(-1, 1, 1) for name in NAMES]
+        return colour.jitter(planes, factors, self.order or (), kind=self.formulas)
+
+
+class ColorJitter(Jitter):
     """Change brightness, contrast, saturation and hue in a random order.
 
     Brightness multiplies; contrast moves away from the mean luma of the image, saturation from the luma of the pixel;
@@ -39,64 +104,19 @@ class ColorJitter(Intensity):
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
         order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
-            is left out is not done. None draws an order for each call.
+            is left out is not done. None draws an order for each row.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
 
     Params:
-        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (4,).
+        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (B, 4); (B, n) if it is fixed.
     """
 
-    channels = (1, 3)
-    param_names = (*FACTORS, "order")
-    shared_params = ("order",)
-    neutral = NEUTRAL
-
-    def __init__(
-        self,
-        brightness: Bounds = 0.0,
-        contrast: Bounds = 0.0,
-        saturation: Bounds = 0.0,
-        hue: Bounds = 0.0,
-        same_on_batch: bool = False,
-        p: float | Tensor = 1.0,
-        keepdim: bool = False,
-        order: Sequence[int] | None = None,
-    ) -> None:
-        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = factor_ranges(brightness, contrast, saturation, hue)
-        self.order = fixed_order(order)
-        self.columns = len(self.ranges) + (4 if order is None else 0)
-        self.own_dtype = order is None
-        self.bytewise = kernels.ready()
-
-    def sample(self, draw: Draw) -> Params:
-        return {**super().sample(draw), "order": draw_order(self.order, draw)}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        super().validate(params, gate)
-        check_order(self, params["order"], gate)
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        if self.order is not None:
-            return super().apply_transform(input, params, flags)
-        return kernels.colour_jitter(input, *factors_and_order(params), "jitter")
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        factors, _ = factors_and_order(params)
-        order = constant(self.order or (), torch.int64, image.device)
-        return kernels.colour_jitter(image, factors, order, "jitter")
-
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
-        return kernels.colour_jitter(image, *factors_and_order(params), "jitter", after, wide)
-
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        factors = [params[name].view(-1, 1, 1) for name in FACTORS]
-        return colour.jitter(planes, factors, self.order or (), kind="jitter")
+    formulas = "jitter"
 
 
-class ColorJiggle(Intensity):
+class ColorJiggle(Jitter):
     """Change brightness, contrast, saturation and hue in a random order, by other formulas than ``ColorJitter``.
 
     Brightness adds the factor less one; contrast multiplies the values, and saturation that of the HSV model; hue
@@ -111,61 +131,17 @@ class ColorJiggle(Intensity):
         p: probability that a row is changed.
         keepdim: give the output the rank of the input.
         order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
-            is left out is not done. None draws an order for each call.
+            is left out is not done. None draws an order for each row.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
 
     Params:
-        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (4,).
+        brightness_factor, contrast_factor, saturation_factor, hue_factor: (B,). order: (B, 4); (B, n) if it is fixed.
     """
 
-    channels = (1, 3)
-    param_names = (*FACTORS, "order")
-    shared_params = ("order",)
-    neutral = NEUTRAL
-
-    def __init__(
-        self,
-        brightness: Bounds = 0.0,
-        contrast: Bounds = 0.0,
-        saturation: Bounds = 0.0,
-        hue: Bounds = 0.0,
-        same_on_batch: bool = False,
-        p: float | Tensor = 1.0,
-        keepdim: bool = False,
-        order: Sequence[int] | None = None,
-    ) -> None:
-        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = factor_ranges(brightness, contrast, saturation, hue, most=2)
-        self.order = fixed_order(order)
-        self.columns = len(self.ranges) + (4 if order is None else 0)
-        self.own_dtype = order is None
-        self.bytewise = kernels.ready()
-
-    def sample(self, draw: Draw) -> Params:
-        return {**super().sample(draw), "order": draw_order(self.order, draw)}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        super().validate(params, gate)
-        check_order(self, params["order"], gate)
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        if self.order is not None:
-            return super().apply_transform(input, params, flags)
-        return kernels.colour_jitter(input, *factors_and_order(params), "jiggle")
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        factors, _ = factors_and_order(params)
-        order = constant(self.order or (), torch.int64, image.device)
-        return kernels.colour_jitter(image, factors, order, "jiggle")
-
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
-        return kernels.colour_jitter(image, *factors_and_order(params), "jiggle", after, wide)
-
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        factors = [params[name].view(-1, 1, 1) for name in FACTORS]
-        return colour.jitter(planes, factors, self.order or (), kind="jiggle")
+    formulas = "jiggle"
+    brightest = 2
 
 
 class RandomPhotometricDistort(Intensity):
@@ -195,9 +171,7 @@ class RandomPhotometricDistort(Intensity):
 
     channels = (1, 3)
     columns = 10
-    param_names = (*FACTORS, "contrast_before", "channel_permutation")
-    param_shapes = {"channel_permutation": (None,)}
-    neutral = NEUTRAL
+    params = (*FACTORS, Param("contrast_before"), Param("channel_permutation", (None,)))
     own_dtype = True
 
     def __init__(
@@ -217,8 +191,8 @@ class RandomPhotometricDistort(Intensity):
 
     def sample(self, draw: Draw) -> Params:
         params, done = super().sample(draw), draw.u[:, 4:9] < self.p_step
-        for i, (name, neutral) in enumerate(NEUTRAL.items()):
-            params[name] = torch.where(done[:, i], params[name], neutral)
+        for i, factor in enumerate(FACTORS):
+            params[factor.name] = factor.neutralised(params[factor.name], done[:, i])
         params["contrast_before"] = (draw.u[:, 9] < 0.5).float()
         channels = torch.arange(draw.shape[1], device=draw.device)
         order = draw.uniform(draw.shape[1:2], 0, 1).argsort(1)
@@ -243,7 +217,7 @@ class RandomPhotometricDistort(Intensity):
 
     def steps(self, params: Params, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Give the factors (B, 4), whether the contrast comes before (B,), and which channel comes where (B, C)."""
-        factors = torch.stack([params[name] for name in FACTORS], 1)
+        factors = torch.stack([params[name] for name in NAMES], 1)
         return factors, params["contrast_before"], places(self, params, "channel_permutation", image.shape[1])
 
 
@@ -260,8 +234,8 @@ def factor_ranges(
 
 
 def factors_and_order(params: Params) -> tuple[Tensor, Tensor]:
-    """Give the factors (B, 4) and the order (4,) of the steps."""
-    return torch.stack([params[name] for name in FACTORS], 1), params["order"]
+    """The factors (B, 4) of the steps, and their order (B, n)."""
+    return torch.stack([params[name] for name in NAMES], 1), params["order"]
 
 
 def fixed_order(order: Any) -> tuple[int, ...] | None:
@@ -275,18 +249,19 @@ def fixed_order(order: Any) -> tuple[int, ...] | None:
 
 
 def draw_order(order: tuple[int, ...] | None, draw: Draw) -> Tensor:
-    """Give a fixed order, or draw one from the uniforms behind those of the factors."""
+    """An order (B, n) for every row: a fixed one, or one drawn from the uniforms behind those of the factors."""
     if order is None:
-        return draw.u[:1, len(FACTORS) :].argsort(1).flatten()
-    return constant(order, torch.int64, draw.device)
+        return draw.u[:, len(NAMES) :].argsort(1)
+    return constant(order, torch.int64, draw.device).expand(draw.shape[0], -1)
 
 
-def check_order(op: ColorJitter | ColorJiggle, order: Tensor, gate: Tensor) -> None:
+def check_order(op: Jitter, order: Tensor, gate: Tensor) -> None:
     """Require an order of all steps; one that an op has been given is not read from the params."""
-    fits = order.ndim == 1 and (len(order) == len(FACTORS) or (op.order is not None and len(order) < len(FACTORS)))
-    if not fits or order.is_floating_point():
+    n = order.shape[1]
+    if not (n == len(NAMES) or (op.order is not None and n < len(NAMES))) or order.is_floating_point():
         raise ValueError(
-            f"{type(op).__name__}: params['order']: expected integers (4,), got {order.dtype} {tuple(order.shape)}"
+            f"{type(op).__name__}: params['order']: expected integers (B, 4), or (4,) for all rows, "
+            f"got {order.dtype} {tuple(order.shape)}"
         )
-    steps = ((order >= 0) & (order <= 3)).all().expand(gate.shape)
+    steps = ((order >= 0) & (order <= 3)).all(1)
     check(steps, torch.ones_like(gate), "order: expected steps in 0..3")

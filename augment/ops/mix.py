@@ -1,7 +1,7 @@
 """Mixes of two rows: blends, and rectangles of one in the other."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.mix import Mix
 from ..maps.composition import Blend, Collage, Composition
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 from ..targets.target import Target
 
@@ -44,8 +45,7 @@ class RandomMixUpV2(Mix):
         mixup_pairs: (B,), the other row. mixup_lambdas: (B,), the weight of the other.
     """
 
-    param_names = ("mixup_pairs", "mixup_lambdas")
-    row_params = ("mixup_pairs",)
+    params = (Param("mixup_pairs", rows=True), Param("mixup_lambdas"))
     columns = 2
 
     def __init__(
@@ -133,10 +133,7 @@ class RandomCutMixV2(Mix):
         image_shape: (2,), height and width.
     """
 
-    param_names = ("mix_pairs", "crop_src", "image_shape")
-    shared_params = param_names  # their first dimension is not the batch
-    row_params = ("mix_pairs",)
-    batch_dims: ClassVar = {"mix_pairs": 1, "crop_src": 1}
+    params = (Param("mix_pairs", dim=1, rows=True), Param("crop_src", dim=1), Param("image_shape", dim=None))
 
     def __init__(
         self,
@@ -225,9 +222,7 @@ class PatchMix(Mix):
         mix_pairs: (B,), the other row. patch_coords: (B, 2), the first pixel x, y. lam: (B,).
     """
 
-    param_names = ("mix_pairs", "patch_coords", "lam")
-    row_params = ("mix_pairs",)
-    param_shapes: ClassVar = {"patch_coords": (2,)}
+    params = (Param("mix_pairs", rows=True), Param("patch_coords", (2,)), Param("lam"))
     columns = 4
 
     def __init__(

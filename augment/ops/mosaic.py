@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.mix import Mix
 from ..maps.composition import Collage, Composition
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 from ..targets.target import Target
 
@@ -48,9 +49,12 @@ class RandomMosaic(Mix):
         of the window on the tiles and of the output. batch_shapes: (B, 3).
     """
 
-    param_names = ("permutation", "src", "dst", "batch_shapes")
-    row_params = ("permutation",)
-    param_shapes: ClassVar = {"permutation": (None,), "src": (4, 2), "dst": (4, 2), "batch_shapes": (3,)}
+    params = (
+        Param("permutation", (None,), rows=True),
+        Param("src", (4, 2)),
+        Param("dst", (4, 2)),
+        Param("batch_shapes", (3,)),
+    )
 
     def __init__(
         self,
@@ -147,8 +151,7 @@ class RandomJigsaw(Mix):
     """
 
     alone = True
-    param_names = ("permutation",)
-    param_shapes: ClassVar = {"permutation": (None,)}
+    params = (Param("permutation", (None,)),)
 
     def __init__(
         self,

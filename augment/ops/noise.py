@@ -1,7 +1,6 @@
 """Noise."""
 
 import math
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -10,7 +9,7 @@ from ..common.arguments import number
 from ..common.types import Flags, Params
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
-from ..sampling.params import image_map
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 
@@ -31,8 +30,7 @@ class RandomGaussianNoise(Intensity):
         gaussian_noise: (B, C, H, W), float32.
     """
 
-    param_names = ("gaussian_noise",)
-    param_shapes: ClassVar = {"gaussian_noise": None}
+    params = (Param("gaussian_noise", image=True),)
     own_dtype = True
 
     def __init__(
@@ -50,7 +48,7 @@ class RandomGaussianNoise(Intensity):
         return {"gaussian_noise": draw.normal(draw.shape[1:], self.mean, self.std)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.add_noise(input, image_map(self, params, "gaussian_noise", input), self.gate(params))
+        return kernels.add_noise(input, self.image_map(params, "gaussian_noise", input), self.gate(params))
 
 
 class RandomISONoise(Intensity):
@@ -75,9 +73,7 @@ class RandomISONoise(Intensity):
     """
 
     channels = (1, 3)
-    param_names = ("color_shift", "intensity", "noise")
-    param_shapes: ClassVar = {"noise": None}
-    neutral = {"intensity": 0.0}
+    params = (Param("color_shift"), Param("intensity", neutral=0.0), Param("noise", image=True))
     own_dtype = True
 
     def __init__(
@@ -98,7 +94,7 @@ class RandomISONoise(Intensity):
         return {**super().sample(draw), "noise": draw.normal((2, *draw.shape[-2:]), 0.0, 1.0)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        drawn = image_map(self, params, "noise", input, channels=(2,))
+        drawn = self.image_map(params, "noise", input, channels=(2,))
         return kernels.sensor_noise(input, params["color_shift"], params["intensity"], drawn)
 
 
@@ -120,9 +116,12 @@ class RandomSaltAndPepperNoise(Intensity):
     """
 
     columns = 2
-    param_names = ("amount_factor", "salt_and_pepper_factor", "mask_salt", "mask_pepper")
-    param_shapes: ClassVar = {"mask_salt": None, "mask_pepper": None}
-    bool_params = ("mask_salt", "mask_pepper")
+    params = (
+        Param("amount_factor"),
+        Param("salt_and_pepper_factor"),
+        Param("mask_salt", image=True, mask=True),
+        Param("mask_pepper", image=True, mask=True),
+    )
     own_dtype = True
 
     def __init__(
@@ -149,7 +148,7 @@ class RandomSaltAndPepperNoise(Intensity):
         return {**drawn, "mask_salt": salt.expand(shape), "mask_pepper": pepper.expand(shape)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        salt, pepper = (image_map(self, params, name, input) for name in self.bool_params)
+        salt, pepper = (self.image_map(params, name, input) for name in ("mask_salt", "mask_pepper"))
         return kernels.salt_and_pepper(input, salt, pepper, self.gate(params))
 
 
@@ -175,9 +174,7 @@ class RandomShotNoise(Intensity):
         scale: (B,). noise: (B, C, H, W), standard normal.
     """
 
-    param_names = ("scale", "noise")
-    param_shapes: ClassVar = {"noise": None}
-    neutral = {"scale": 0.0}
+    params = (Param("scale", neutral=0.0), Param("noise", image=True))
     own_dtype = True
 
     def __init__(
@@ -194,7 +191,7 @@ class RandomShotNoise(Intensity):
         return {**super().sample(draw), "noise": draw.normal(draw.shape[1:], 0.0, 1.0)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.shot_noise(input, params["scale"], image_map(self, params, "noise", input))
+        return kernels.shot_noise(input, params["scale"], self.image_map(params, "noise", input))
 
 
 def share(value: Bounds, name: str) -> Range:

@@ -11,8 +11,9 @@ from ..kernels.warp import matrices as geometry
 from ..kinds.geometric import Geometric
 from ..maps.warp import Homography, Letterbox, Rescale, Window
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
-from .crop import SHAPES, WINDOW, Size, require_border, rescale, side_to_size, whole_frame
+from .crop import WINDOW, Size, require_border, rescale, side_to_size, whole_frame
 
 GREY = 114 / 255
 
@@ -88,8 +89,7 @@ class LongestMaxSize(Geometric):
     """
 
     looks_beyond = False
-    param_names = WINDOW
-    param_shapes = SHAPES
+    params = WINDOW
 
     def __init__(
         self,
@@ -134,8 +134,7 @@ class SmallestMaxSize(Geometric):
     """
 
     looks_beyond = False
-    param_names = WINDOW
-    param_shapes = SHAPES
+    params = WINDOW
 
     def __init__(
         self,
@@ -234,7 +233,7 @@ class RandomZoomOut(Geometric):
 
     pads = True
     columns = 3
-    param_names = ("side", "left", "top")
+    params = (Param("side"), Param("left"), Param("top"))
 
     def __init__(
         self,

@@ -1,7 +1,5 @@
 """Brightness, contrast and shadows that vary over the image like clouds."""
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
@@ -11,7 +9,7 @@ from ..kernels.light import maths as light
 from ..kernels.light.maths import noise_size
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
-from ..sampling.params import image_map
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 UNIT = (0.0, 1.0)
@@ -35,8 +33,7 @@ class RandomPlasmaBrightness(Intensity):
         roughness, intensity: (B,). plasma: (B, C, H, W) in [0, 1].
     """
 
-    param_names = ("roughness", "intensity", "plasma")
-    param_shapes: ClassVar = {"plasma": None}
+    params = (Param("roughness"), Param("intensity"), Param("plasma", image=True))
 
     def __init__(
         self,
@@ -57,7 +54,7 @@ class RandomPlasmaBrightness(Intensity):
         return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        plasma = image_map(self, params, "plasma", input).to(input.dtype)
+        plasma = self.image_map(params, "plasma", input).to(input.dtype)
         return light.plasma_brightness(input, plasma, params["intensity"].to(input.dtype).view(-1, 1, 1, 1))
 
 
@@ -77,8 +74,7 @@ class RandomPlasmaContrast(Intensity):
         roughness: (B,). plasma: (B, C, H, W) in [0, 1].
     """
 
-    param_names = ("roughness", "plasma")
-    param_shapes: ClassVar = {"plasma": None}
+    params = (Param("roughness"), Param("plasma", image=True))
 
     def __init__(
         self,
@@ -95,7 +91,7 @@ class RandomPlasmaContrast(Intensity):
         return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.plasma_contrast(input, image_map(self, params, "plasma", input).to(input.dtype))
+        return light.plasma_contrast(input, self.image_map(params, "plasma", input).to(input.dtype))
 
 
 class RandomPlasmaShadow(Intensity):
@@ -116,8 +112,7 @@ class RandomPlasmaShadow(Intensity):
         roughness, shade_intensity, shade_quantity: (B,). plasma: (B, 1, H, W) in [0, 1].
     """
 
-    param_names = ("roughness", "shade_intensity", "shade_quantity", "plasma")
-    param_shapes: ClassVar = {"plasma": None}
+    params = (Param("roughness"), Param("shade_intensity"), Param("shade_quantity"), Param("plasma", image=True))
 
     def __init__(
         self,
@@ -143,7 +138,7 @@ class RandomPlasmaShadow(Intensity):
         shade, quantity = (
             params[name].to(input.dtype).view(-1, 1, 1, 1) for name in ("shade_intensity", "shade_quantity")
         )
-        return light.plasma_shadow(input, image_map(self, params, "plasma", input).to(input.dtype), shade, quantity)
+        return light.plasma_shadow(input, self.image_map(params, "plasma", input).to(input.dtype), shade, quantity)
 
 
 def fractal(draw: Draw, roughness: Tensor, channels: int) -> Tensor:

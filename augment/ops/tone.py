@@ -13,6 +13,7 @@ from ..kernels.tone import maths as tone
 from ..kernels.warp.maths import per_channel
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, numbers
 from .channels import check_channels, of_channels
 
@@ -33,6 +34,8 @@ class RandomSolarize(Intensity):
     Params:
         thresholds: (B,). additions: (B,).
     """
+
+    params = (Param("thresholds"), Param("additions"))
 
     pointwise = True
 
@@ -78,7 +81,7 @@ class RandomPosterize(Intensity):
         bits_factor: (B,) int32.
     """
 
-    neutral = {"bits_factor": 8.0}
+    params = (Param("bits_factor", neutral=8.0),)
     own_dtype = True
 
     def __init__(
@@ -156,7 +159,7 @@ class RandomGamma(Intensity):
         gamma_factor: (B,). gain_factor: (B,).
     """
 
-    neutral = {"gamma_factor": 1.0, "gain_factor": 1.0}
+    params = (Param("gamma_factor", neutral=1.0), Param("gain_factor", neutral=1.0))
     own_dtype = True
 
     def __init__(

@@ -1,7 +1,7 @@
 """Mixes that take objects out of one row and put them into another."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,9 +9,11 @@ from torch import Tensor
 from .. import kernels
 from ..common.arguments import number, probability, whole
 from ..common.types import Flags, Params
+from ..kinds.call import Call
 from ..kinds.mix import Mix
 from ..maps.composition import Composition, Paste, Stencil
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..targets.ragged import stacked_masks
 from ..targets.target import Target
 
@@ -35,11 +37,12 @@ class RandomTransplantation(Mix):
         selected_labels: (B,), the class. selection: (B, H, W), the pixels. The last two are decided by the mask.
     """
 
-    param_names = ("donor_indices", "label_draw", "selected_labels", "selection")
-    param_shapes: ClassVar = {"selection": (None, None)}
-    bool_params = ("selection",)
-    row_params = ("donor_indices",)
-    late_params = ("selected_labels", "selection")
+    params = (
+        Param("donor_indices", rows=True),
+        Param("label_draw"),
+        Param("selected_labels", late=True),
+        Param("selection", (None, None), mask=True, late=True),
+    )
     columns = 1
 
     def __init__(
@@ -62,7 +65,7 @@ class RandomTransplantation(Mix):
         draw.gate = draw.gate & (donor != own)
         return {"donor_indices": donor, "label_draw": self.shared(draw.u[:, 0])}
 
-    def settle(self, params: Params, targets: Sequence[Target]) -> Params:
+    def complete(self, params: Params, targets: Sequence[Target], call: Call) -> Params:
         if "selection" in params:
             return params
         theirs = kernels.take_rows(self._classes_of(targets), params["donor_indices"])
@@ -120,10 +123,7 @@ class RandomCopyPaste(Mix):
         paste_pairs: (B,), the other row. paste_instances: (B, max_instances) bool, its objects that are pasted.
     """
 
-    param_names = ("paste_pairs", "paste_instances")
-    param_shapes: ClassVar = {"paste_instances": (None,)}
-    bool_params = ("paste_instances",)
-    row_params = ("paste_pairs",)
+    params = (Param("paste_pairs", rows=True), Param("paste_instances", (None,), mask=True))
 
     def __init__(
         self,

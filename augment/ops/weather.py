@@ -1,7 +1,7 @@
 """Rain, snow and fog."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
@@ -11,7 +11,7 @@ from ..common.types import Flags, Params
 from ..kernels.weather import maths as weather
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
-from ..sampling.params import image_map
+from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
 from .plasma import fractal
 
@@ -42,9 +42,12 @@ class RandomRain(Intensity):
     """
 
     columns = 3
-    param_names = ("number_of_drops_factor", "coordinates_factor", "drop_height_factor", "drop_width_factor")
-    param_shapes: ClassVar = {"coordinates_factor": (None, 2)}
-    neutral = {"number_of_drops_factor": 0}
+    params = (
+        Param("number_of_drops_factor", neutral=0),
+        Param("coordinates_factor", (None, 2)),
+        Param("drop_height_factor"),
+        Param("drop_width_factor"),
+    )
     own_dtype = True
 
     def __init__(
@@ -115,6 +118,8 @@ class RandomSnow(Intensity):
         ValueError: if there are not three channels.
     """
 
+    params = (Param("snow_coefficient"), Param("brightness"))
+
     channels = (3,)
 
     def __init__(
@@ -158,8 +163,7 @@ class RandomFog(Intensity):
         severity: (B,). plasma: (B, 1, H, W) in [0, 1].
     """
 
-    param_names = ("severity", "plasma")
-    param_shapes: ClassVar = {"plasma": None}
+    params = (Param("severity"), Param("plasma", image=True))
 
     def __init__(
         self,
@@ -180,4 +184,4 @@ class RandomFog(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         amount, _ = weather.fog_of_severity(params["severity"].to(input.dtype))
-        return weather.fog(input, image_map(self, params, "plasma", input).to(input.dtype), amount.view(-1, 1, 1, 1))
+        return weather.fog(input, self.image_map(params, "plasma", input).to(input.dtype), amount.view(-1, 1, 1, 1))

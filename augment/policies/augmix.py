@@ -12,6 +12,7 @@ from ..kernels.policy import maths as operations
 from ..kernels.warp.matrices import invert
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.quantile import dirichlet
 from ..sampling.ranges import whole_numbers
 from . import table
@@ -45,9 +46,7 @@ class AugMix(Intensity):
     """
 
     own_dtype = True
-    param_names = ("share", "operation", "magnitude")
-    param_shapes: ClassVar = {"share": (None,), "operation": (None, None), "magnitude": (None, None)}
-    neutral: ClassVar = {"operation": 0}
+    params = (Param("share", (None,)), Param("operation", (None, None), neutral=0), Param("magnitude", (None, None)))
     spelling: ClassVar = {"resample": "interpolation"}
 
     def __init__(

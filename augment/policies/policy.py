@@ -17,6 +17,7 @@ from ..kinds.augmentation import Augmentation
 from ..kinds.geometric import Geometric
 from ..maps.warp import Homography, Warp
 from ..sampling.draw import Draw
+from ..sampling.params import Param
 from ..sampling.ranges import whole_numbers
 from . import table
 from .table import Magnitudes
@@ -52,9 +53,7 @@ class Policy(Geometric):
             (brightness, color, contrast, sharpness), bits (posterize), a threshold (solarize).
     """
 
-    param_names = ("operation", "magnitude")
-    param_shapes: ClassVar = {"operation": (None,), "magnitude": (None,)}
-    neutral: ClassVar = {"operation": 0}
+    params = (Param("operation", (None,), neutral=0), Param("magnitude", (None,)))
     spelling: ClassVar = {"resample": "interpolation"}
 
     def __init__(
@@ -73,7 +72,7 @@ class Policy(Geometric):
         self.accept(resample=interpolation, fill=fill)
 
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in self.param_names:
+        for name in ("operation", "magnitude"):
             if params[name].shape[1:] != (self.steps,):
                 expected = (len(gate), self.steps)
                 raise ValueError(f"params[{name!r}]: expected shape {expected}, got {tuple(params[name].shape)}")
@@ -132,6 +131,8 @@ class RandAugment(Policy):
     Params:
         operation: (B, n), numbers in ``augment.policies.OPERATIONS``. magnitude: (B, n), as ``Policy`` says.
     """
+
+    params = (Param("operation", (None,), neutral=0.0), Param("magnitude", (None,)))
 
     def __init__(
         self,
@@ -210,6 +211,8 @@ class TrivialAugment(_Trivial):
         operation: (B, 1), a number in ``augment.policies.OPERATIONS``. magnitude: (B, 1), as ``Policy`` says.
     """
 
+    params = (Param("operation", (None,), neutral=0.0), Param("magnitude", (None,)))
+
     def __init__(
         self,
         policy: Sequence[Any] | None = None,
@@ -278,6 +281,8 @@ class AutoAugment(Policy):
         operation: (B, n), numbers in ``augment.policies.OPERATIONS``, 0 where a step is left out. magnitude: (B, n), as
             ``Policy`` says.
     """
+
+    params = (Param("operation", (None,), neutral=0), Param("magnitude", (None,)))
 
     def __init__(
         self,

@@ -1,129 +1,191 @@
-"""Checks of parameters that are handed in: their names and forms from what the host knows, their values on the device.
+"""Parameters of ops: each is declared once, and its checks, copies, rows and neutral values follow.
 
-Maps as large as the image are checked for shape and dtype alone, for to look at their values takes as long as an op.
+Names and forms are checked by what the host knows, values on the device. Maps as large as the image are checked for
+shape and dtype alone, for to look at their values takes as long as an op.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..common.checks import check
+from ..common.types import Params
+from .copies import renamed_rows, repeat_rows
 
-if TYPE_CHECKING:
-    from ..kinds.augmentation import Augmentation
-
-RESERVED = ("batch_prob", "forward_input_shape")
-
-
-def on_device(params: Mapping[str, Any] | None, device: torch.device) -> dict[str, Any]:
-    """Bring parameters of a user's own generator to where the image is."""
-    return {k: v.to(device) if isinstance(v, Tensor) else v for k, v in (params or {}).items()}
+GATE, SHAPE = "batch_prob", "forward_input_shape"
+RESERVED = (GATE, SHAPE)  # what the params of every op hold beside its own
 
 
-def check_forms(op: "Augmentation", params: Any, shape: Sequence[int], device: torch.device, name: str) -> None:
-    """Refuse parameters by their names, types and shapes; a user's class may have any. ``name`` is the op's path."""
-    names = op.known_params
+@dataclass(frozen=True)
+class Param:
+    """One parameter of an op.
+
+    Args:
+        name: its name among the params of a call.
+        shape: the shape of a row, None in it where any length will do; () for a number a row.
+        neutral: the value that changes nothing, given to rows with a closed gate; None where every value is safe.
+        dim: the dimension of the rows; None where there are none, since it holds for the whole batch.
+        image: whether a row is as large as the image, floating or a mask.
+        mask: whether it is a mask of bools.
+        late: whether only a call with all its targets adds it.
+        rows: whether its values are numbers of rows.
+    """
+
+    name: str
+    shape: tuple[int | None, ...] = ()
+    neutral: float | None = None
+    dim: int | None = 0
+    image: bool = False
+    mask: bool = False
+    late: bool = False
+    rows: bool = False
+
+    def check_form(self, value: Tensor, rows: int, device: torch.device, name: str) -> None:
+        """Refuse a value by its device, dtype and shape; ``name`` says where it stands."""
+        if value.device.type != device.type:
+            raise ValueError(f"{name}: expected on {device}, as the image is; got {value.device}")
+        if self.mask:
+            if value.dtype != torch.bool:
+                raise TypeError(f"{name}: expected a bool mask, got {value.dtype}")
+        elif value.is_complex() or (value.dtype == torch.bool and self.name != GATE):
+            raise TypeError(f"{name}: expected real numbers, got {value.dtype}")
+        elif self.image and not value.is_floating_point():
+            raise TypeError(f"{name}: expected a floating map, got {value.dtype}")
+        if self.dim == 0:
+            self._check_rows(value, rows, name)
+
+    def _check_rows(self, value: Tensor, rows: int, name: str) -> None:
+        if value.shape[:1] != (rows,):
+            raise ValueError(f"{name}: expected {rows} rows, as the image has; got shape {tuple(value.shape)}")
+        found = tuple(value.shape[1:])
+        alike = len(self.shape) == len(found) and all(n in (None, m) for n, m in zip(self.shape, found, strict=True))
+        if not (self.image or alike):
+            shown = tuple("any" if n is None else n for n in (rows, *self.shape))
+            raise ValueError(f"{name}: expected shape {shown}, got {tuple(value.shape)}")
+
+    def check_values(self, value: Tensor) -> None:
+        """Require finite numbers, in closed rows as well."""
+        if value.is_floating_point() and not self.image and self.dim == 0:
+            check(value.isfinite(), None, f"{self.name}: expected finite values")
+
+    def row(self, value: Tensor, i: int) -> Tensor:
+        """The value of one row, as of a batch of one."""
+        return value if self.dim is None else value.narrow(self.dim, i, 1)
+
+    def neutralised(self, value: Tensor, gate: Tensor) -> Tensor:
+        """The value with what changes nothing in rows whose gate (B,) is closed."""
+        if self.neutral is None:
+            return value
+        return torch.where(gate.view(-1, *(1 for _ in value.shape[1:])), value, self.neutral)
+
+    def repeated(self, value: Tensor, count: int, copies: int, block: int) -> Tensor:
+        """The value for copies of rows, of which there were ``count``; see ``repeat_rows``.
+
+        What a user's class draws may have no rows.
+        """
+        if self.dim is None or value.ndim <= self.dim or value.shape[self.dim] != count:
+            return value
+        value = repeat_rows(value, copies, block, self.dim)
+        return renamed_rows(value, copies, block, self.dim) if self.rows else value
+
+
+def check_forms(
+    declared: Sequence[Param] | None, params: Any, shape: Sequence[int], device: torch.device, name: str
+) -> None:
+    """Refuse params of a batch of a shape by names, types and shapes; ``name`` is the op's path.
+
+    What a user's class draws, which declares nothing, may have any form.
+    """
     if not isinstance(params, Mapping):
         raise TypeError(f"{name}: params: expected a dict of tensors, got {type(params).__name__}")
-    if names is not None:
-        missing = [key for key in names if key not in params and key not in op.late_params]
+    if declared is not None:
+        names = [param.name for param in declared]
+        missing = [param.name for param in declared if param.name not in params and not param.late]
         foreign = [key for key in params if key not in names and key not in RESERVED]
         if missing or foreign:
             raise ValueError(f"{name}: params: expected keys {sorted(names)}; missing {missing}, foreign {foreign}")
+    known = {param.name: param for param in (*(declared or ()), Param(GATE))}
     for key, value in params.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{name}: params[{key!r}]: expected a tensor, got {type(value).__name__}")
-        if key == "forward_input_shape":
-            drawn_shape(op, params, name)
-        elif key in (*(names or ()), "batch_prob"):
-            _check_dtype(op, key, value, device, f"{name}: params[{key!r}]")
-            if key not in op.shared_params:
-                _check_rows(op, key, value, shape[0], f"{name}: params[{key!r}]")
+        if key == SHAPE:
+            drawn_shape(params, len(shape), name)
+        elif key in known:
+            known[key].check_form(value, shape[0], device, f"{name}: params[{key!r}]")
 
 
-def drawn_shape(op: "Augmentation", params: Any, name: str | None = None) -> Tensor:
-    """Give the shape (B, C, H, W) of the batch that parameters were drawn for, as they say."""
-    name = name or type(op).__name__
-    shape = params.get("forward_input_shape") if isinstance(params, Mapping) else None
+def check_values(declared: Sequence[Param] | None, params: Params) -> None:
+    """Require finite numbers, in closed rows as well, and a shape of pixels."""
+    for param in (*(declared or ()), Param(GATE)):
+        if param.name in params:  # else it is a late one
+            param.check_values(params[param.name])
+    if SHAPE in params:
+        check(params[SHAPE][1:] > 0, None, f"{SHAPE}: expected at least one pixel")
+
+
+def drawn_shape(params: Any, rank: int, name: str) -> Tensor:
+    """The shape (B, C, *S) of the batch that parameters were drawn for, as they say; ``rank`` counts all of it."""
+    shape = params.get(SHAPE) if isinstance(params, Mapping) else None
     if not isinstance(shape, Tensor):
-        raise ValueError(f"{name}: params: expected those of a call, with a tensor 'forward_input_shape'")
-    if tuple(shape.shape) != (op.rank + 2,) or shape.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"{name}: params: expected those of a call, with a tensor {SHAPE!r}")
+    if tuple(shape.shape) != (rank,) or shape.dtype not in (torch.int64, torch.int32):
         raise ValueError(
-            f"{name}: params['forward_input_shape']: expected {op.rank + 2} whole numbers, "
-            f"got {shape.dtype} {tuple(shape.shape)}"
+            f"{name}: params[{SHAPE!r}]: expected {rank} whole numbers, got {shape.dtype} {tuple(shape.shape)}"
         )
     return shape
 
 
-def origin(op: "Augmentation", params: Any, name: str | None = None) -> tuple[Sequence[int], torch.device]:
-    """Give the shape (B, C, H, W) and the device of the batch that parameters were drawn for."""
-    name = name or type(op).__name__
-    _, *size = drawn_shape(op, params, name).tolist()
-    drawn = [v for k, v in params.items() if k != "forward_input_shape" and isinstance(v, Tensor) and v.ndim]
+def origin(params: Any, rank: int, name: str) -> tuple[Sequence[int], torch.device]:
+    """The shape (B, C, *S) and the device of the batch that parameters were drawn for."""
+    _, *size = drawn_shape(params, rank, name).tolist()
+    drawn = [v for k, v in params.items() if k != SHAPE and isinstance(v, Tensor) and v.ndim]
     if not drawn:
         raise ValueError(f"{name}: params: expected those of a call, got {list(params)}")
-    first = params.get("batch_prob", drawn[0])
+    first = params.get(GATE, drawn[0])
     return (len(first), *size), first.device
 
 
-def of_call(
-    op: "Augmentation", params: dict[str, Tensor] | None, name: str | None = None
-) -> tuple[dict[str, Tensor], Sequence[int]]:
-    """Give the parameters and the shape (B, C, H, W) of the last call, or of the one that drew ``params``."""
-    if params is None or params is op._params:
-        if op._input_shape is None:
-            raise ValueError(f"{type(op).__name__}: params: expected a call before, or the params of one")
-        return op._params, op._input_shape
-    shape, device = origin(op, params, name)
-    return op.checked_params(params, shape, device, name), shape
+def repeated_params(
+    declared: Sequence[Param] | None, params: Params, copies: int, block: int = 1, rows: Tensor | None = None
+) -> Params:
+    """The parameters of an op for copies of rows; where they name rows, a copy names those of its own kind.
+
+    Args:
+        declared: what they are; None for those of a user's class, whose rows stand first.
+        params: the parameters for B rows.
+        copies: how many of each row.
+        block: how many rows stay side by side; what they name are rows of one block in all of the copies.
+        rows: the copies (B * copies,) bool that a container has chosen; the gate of the others is closed.
+    """
+    known = {param.name: param for param in declared or ()}
+    count, more = len(params[GATE]), {}
+    for name, value in params.items():
+        if name == SHAPE:
+            more[name] = repeated_shape(value, copies)
+        else:
+            more[name] = known.get(name, Param(name)).repeated(value, count, copies, block)
+    if rows is not None:
+        more[GATE] = more[GATE] * rows
+    return more
 
 
-def _check_dtype(op: "Augmentation", key: str, value: Tensor, device: torch.device, name: str) -> None:
-    if value.device.type != device.type:
-        raise ValueError(f"{name}: expected on {device}, as the image is; got {value.device}")
-    if key in op.bool_params:
-        if value.dtype != torch.bool:
-            raise TypeError(f"{name}: expected a bool mask, got {value.dtype}")
-    elif value.is_complex() or (value.dtype == torch.bool and key != "batch_prob"):
-        raise TypeError(f"{name}: expected real numbers, got {value.dtype}")
-    elif op.param_shapes.get(key, ()) is None and not value.is_floating_point():
-        raise TypeError(f"{name}: expected a floating map, got {value.dtype}")
-
-
-def _check_rows(op: "Augmentation", key: str, value: Tensor, rows: int, name: str) -> None:
-    if value.shape[:1] != (rows,):
-        raise ValueError(f"{name}: expected {rows} rows, as the image has; got shape {tuple(value.shape)}")
-    tail, found = op.param_shapes.get(key, ()), tuple(value.shape[1:])
-    if tail is not None and (
-        len(tail) != len(found) or any(n not in (None, m) for n, m in zip(tail, found, strict=True))
-    ):
-        shown = tuple("any" if n is None else n for n in (rows, *tail))
-        raise ValueError(f"{name}: expected shape {shown}, got {tuple(value.shape)}")
-
-
-def check_values(op: "Augmentation", params: dict[str, Tensor]) -> None:
-    """Require finite numbers, in closed rows as well, and a shape of pixels."""
-    for key in (*(op.known_params or ()), "batch_prob"):
-        if key not in params:  # one of the late ones
-            continue
-        value, small = params[key], op.param_shapes.get(key, ()) is not None and key not in op.shared_params
-        if value.is_floating_point() and small:
-            check(value.isfinite(), None, f"{key}: expected finite values")
-    if "forward_input_shape" in params:
-        check(params["forward_input_shape"][1:] > 0, None, "forward_input_shape: expected at least one pixel")
+def repeated_shape(shape: Tensor, copies: int) -> Tensor:
+    """The shape (B, C, *S) of a batch of copies."""
+    return torch.cat([shape[:1] * copies, shape[1:]])
 
 
 def image_map(
-    op: "Augmentation", params: Mapping[str, Tensor], name: str, image: Tensor, channels: Sequence[int] | None = None
+    params: Mapping[str, Tensor], name: str, image: Tensor, owner: str, channels: Sequence[int] | None = None
 ) -> Tensor:
-    """Give a map among the parameters, of the image's size, and of one channel or all of its, or of ``channels``."""
+    """A map among the parameters, of the image's size, and of one channel or all of its, or of ``channels``."""
     value, allowed = params[name], channels or (1, image.shape[1])
     if value.ndim != 4 or value.shape[1] not in allowed or value.shape[2:] != image.shape[2:]:
         known = " or ".join(map(str, sorted(set(allowed))))
         raise ValueError(
-            f"{type(op).__name__}: params[{name!r}]: expected the image's size {tuple(image.shape[2:])} and {known} "
+            f"{owner}: params[{name!r}]: expected the image's size {tuple(image.shape[2:])} and {known} "
             f"channels, got shape {tuple(value.shape)}"
         )
     return value

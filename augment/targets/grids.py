@@ -11,7 +11,6 @@ from ..common.types import Flags
 from ..maps.warp import Window
 from . import moving as mv
 from . import target as tg
-from . import visibility
 from .target import Target
 
 Size = tuple[int, int]
@@ -106,17 +105,11 @@ def _through(target: Target, corner: Size, size: Size, output: Size, options: Fl
     warp: Any = Window(torch.zeros(len(value), device=device), corner, size, output)
     if target.key == "image":
         return replace(target, value=warp.image(value))
-    if target.key == "mask" and isinstance(value, list):
-        masks = [warp[i].mask(v.reshape(1, -1, *size)).reshape(*v.shape[:-2], *output) for i, v in enumerate(value)]
-        return replace(target, value=masks)
     if target.key == "mask":
-        return replace(target, value=warp.mask(value))
-    moved = mv.move(target.key, value, warp, None, {} if target.watched else options)
+        return replace(target, value=mv.each_mask(value, lambda m, i: (warp if i is None else warp[i]).mask(m)))
     if target.watched:
-        parts = moved if isinstance(moved, list) else [moved]
-        seen = [visibility.cut(target.key, part, output) for part in parts]
-        moved = seen if isinstance(moved, list) else seen[0]
-    return replace(target, value=moved)
+        return replace(target, value=mv.watched_by(target, warp, None, False))
+    return replace(target, value=mv.move(target.key, value, warp, None, options))
 
 
 def at(targets: Sequence[Target], place: int, count: int) -> list[Target]:

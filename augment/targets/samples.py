@@ -9,7 +9,7 @@ from torch import Tensor
 
 from . import target as tg
 from . import videos as clips
-from .keys import SPATIAL, key_in_dict
+from .keys import KEYS, key_in_dict
 from .target import Target, Value
 
 Valid = Mapping[str, Tensor]
@@ -42,7 +42,7 @@ def mark(targets: Sequence[Target], names: Sequence[str], valid: Valid) -> list[
         raise ValueError(f"valid: expected names out of {list(names)}, got {foreign}")
     marked, named = [], iter(names)
     for target in targets:
-        name = next(named) if target.key in SPATIAL else ""
+        name = next(named) if target.kind.placed else ""
         marked.append(tg.marked(target, name, valid[name]) if name in valid else target)
     return marked
 
@@ -60,7 +60,7 @@ def labels(args: Sequence[Value], targets: Sequence[Target]) -> list[str]:
     """Name the boxes and keypoints of a call: as in its dict, or by their keys, the second by ``_1`` and so on."""
     if is_dict(args):
         named = [(name, key_in_dict(name, value)) for name, value in args[0].items()]
-        return [name for name, key in named if key in SPATIAL]
+        return [name for name, key in named if key and KEYS[key].placed]
     return tg.label_names(targets)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .keys import SPATIAL, TAILS, Value, is_image
+from .keys import KEYS, Key, Value, is_image
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class Target:
     watched: bool = False  # by ``visibility``, and no output
     valid: Tensor | None = None  # (B, N) bool, False for padding
 
+    @property
+    def kind(self) -> Key:
+        """What the key says that it is."""
+        return KEYS[self.key]
+
     def restore(self, keepdim: bool) -> Value:
         """Give the value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
         if self.rank is None or self.added == 0:
@@ -30,34 +35,38 @@ class Target:
         return self.value[(0,) * self.added] if keepdim else self.value
 
 
-def as_target(key: str, value: Value, image_rank: int | None) -> Target:
-    """Take a value as a batch."""
-    if key == "class":
-        return Target(key, value)
+def as_target(name: str, value: Value, image_rank: int | None) -> Target:
+    """A value as a batch."""
+    key = KEYS[name]
+    if name == "class":
+        return Target(name, value)
     if isinstance(value, (list, tuple)):
-        if key == "image" or not all(isinstance(v, Tensor) for v in value):
-            expected = "a tensor, or a list of arrays" if key == "image" else "a tensor, or a list of them or of arrays"
-            foreign = next((v for v in value if key == "image" or not isinstance(v, Tensor)), None)
-            raise TypeError(f"{key}: expected {expected}; got a list with {type(foreign).__name__}")
-        tail = TAILS.get(key)
-        foreign = [] if tail is None else [tuple(entry.shape) for entry in value if entry.shape[1:] != tail]
-        if foreign:
-            raise ValueError(f"{key}: expected entries (N, ...), the last being {tail}; got shape {foreign[0]}")
-        return Target(key, list(value))
+        return Target(name, _entries(name, value))
     if not isinstance(value, Tensor):
-        raise TypeError(f"{key}: expected a tensor, got {type(value).__name__}")
-    if key == "image" and not is_image(value):
-        raise TypeError(f"{key}: expected a floating or uint8 image, got {value.dtype}")
-    if key == "mask" and value.ndim == 3 and image_rank == 4:
-        return Target(key, value.unsqueeze(1), 3, -1)
-    most = SPATIAL.get(key, 4)
-    least = most - 1 if key in SPATIAL else 2
-    tail = TAILS.get(key, ())
+        raise TypeError(f"{name}: expected a tensor, got {type(value).__name__}")
+    if name == "image" and not is_image(value):
+        raise TypeError(f"{name}: expected a floating or uint8 image, got {value.dtype}")
+    if name == "mask" and value.ndim == 3 and image_rank == 4:
+        return Target(name, value.unsqueeze(1), 3, -1)
+    (least, most), tail = key.ranks, key.tail
     if not least <= value.ndim <= most or (tail and tuple(value.shape[-len(tail) :]) != tail):
         form = f", the last being {tail}" if tail else ""
-        raise ValueError(f"{key}: expected {least} to {most} dimensions{form}; got shape {tuple(value.shape)}")
+        raise ValueError(f"{name}: expected {least} to {most} dimensions{form}; got shape {tuple(value.shape)}")
     added = most - value.ndim
-    return Target(key, value[(None,) * added], value.ndim, added)
+    return Target(name, value[(None,) * added], value.ndim, added)
+
+
+def _entries(name: str, value: Sequence[Value]) -> list[Tensor]:
+    """The entries of a list, one for each row, (N, *tail) where they are labels."""
+    key = KEYS[name]
+    if not key.listed or not all(isinstance(v, Tensor) for v in value):
+        expected = "a tensor, or a list of them or of arrays" if key.listed else "a tensor, or a list of arrays"
+        foreign = next((v for v in value if not key.listed or not isinstance(v, Tensor)), None)
+        raise TypeError(f"{name}: expected {expected}; got a list with {type(foreign).__name__}")
+    foreign = [tuple(entry.shape) for entry in value if key.placed and entry.shape[1:] != key.tail]
+    if foreign:
+        raise ValueError(f"{name}: expected entries (N, ...), the last being {key.tail}; got shape {foreign[0]}")
+    return list(value)
 
 
 def as_targets(values: Sequence[Value], keys: Sequence[str]) -> list[Target]:
@@ -74,7 +83,7 @@ def label_names(targets: Sequence[Target]) -> list[str]:
     """Name boxes and keypoints by their keys, the second of a kind by ``_1`` and so on."""
     names: list[str] = []
     for target in targets:
-        if target.key in SPATIAL:
+        if target.kind.placed:
             count = sum(name.partition("#")[0] == target.key for name in names)
             names.append(f"{target.key}#{count}")
     return [name.removesuffix("#0").replace("#", "_") for name in names]
@@ -82,13 +91,13 @@ def label_names(targets: Sequence[Target]) -> list[str]:
 
 def known(targets: Sequence[Target], keepdim: bool) -> list[Tensor | None]:
     """Give of the boxes and keypoints of a call which ones are no padding, None where nothing says so."""
-    spatial = [t for t in targets if t.key in SPATIAL]
+    spatial = [t for t in targets if t.kind.placed]
     return [None if t.valid is None else replace(t, value=t.valid).restore(keepdim) for t in spatial]
 
 
 def frame(targets: Sequence[Target]) -> Tensor | None:
     """Give the first image or mask that is a batch, which tells the rows and the size; None without."""
-    return next((t.value for t in targets if t.key in ("image", "mask") and isinstance(t.value, Tensor)), None)
+    return next((t.value for t in targets if t.kind.framed and isinstance(t.value, Tensor)), None)
 
 
 def marked(target: Target, name: str, valid: Any) -> Target:
@@ -99,7 +108,7 @@ def marked(target: Target, name: str, valid: Any) -> Target:
         got = valid.dtype if isinstance(valid, Tensor) else type(valid).__name__
         raise TypeError(f"valid[{name!r}]: expected a bool tensor, got {got}")
     batch = valid[(None,) * target.added]
-    dims = target.value.ndim - len(TAILS[target.key])
+    dims = target.value.ndim - len(target.kind.tail)
     if batch.shape != target.value.shape[:dims]:
         shape = tuple(target.value.shape[target.added : dims])
         raise ValueError(f"valid[{name!r}]: expected shape {shape}, as {name} has; got {tuple(valid.shape)}")
@@ -145,7 +154,7 @@ def check_batch(
             raise ValueError(f"{target.key}: expected {rows} rows, as the image has; got {len(target.value)}")
         parts = target.value if isinstance(target.value, list) else [target.value]
         for part in parts:
-            if target.key in ("mask", "image") and size is not None and tuple(part.shape[-2:]) != size:
+            if target.kind.framed and size is not None and tuple(part.shape[-2:]) != size:
                 raise ValueError(
                     f"{target.key}: expected the image's height and width {size}, got shape {tuple(part.shape)}"
                 )

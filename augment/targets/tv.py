@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from . import boxes as bx
-from .keys import SPATIAL, key_in_dict
+from .keys import KEYS, key_in_dict
 
 KINDS = {"Image": "image", "Video": "video", "Mask": "mask", "BoundingBoxes": "bbox", "KeyPoints": "keypoints"}
 
@@ -31,26 +31,6 @@ def found(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(found(part) for part in value)
     return kind(value) is not None
-
-
-def through(op: Any, input: Any, params: Any, inverse: bool = False, generator: Any = None, **flags: Any) -> Any:
-    """Call one op, or its inverse, with torchvision's types: an image by itself, or what a container takes."""
-    from ..containers import AugmentationSequential
-    from .tv import call
-
-    def run(*values: Tensor, data_keys: list[str]) -> Any:
-        if data_keys == ["image"]:
-            return op.inverse(*values, params, **flags) if inverse else op(*values, params, generator, **flags)
-        container = AugmentationSequential(op, data_keys=data_keys, extra_args={"image": flags} if flags else None)
-        used = op._params if inverse and params is None else params
-        items = None if used is None else [(f"{type(op).__name__}_0", used)]
-        return (
-            container.inverse(*values, params=items)
-            if inverse
-            else container(*values, params=items, generator=generator)
-        )
-
-    return call(run, [input])
 
 
 FORMATS = {"XYXY": "bbox_xyxy", "XYWH": "bbox_xywh", "CXCYWH": "bbox_xyxy"}  # the key; bbox for the rotated ones
@@ -129,8 +109,9 @@ class Part:
 
     def _added(self, single: bool) -> int:
         """Give how many dimensions a value lacks to be a batch; a mask of a batch may lack that of channels."""
-        most = 3 if self.format else SPATIAL.get(self.key, 4)
-        labels = self.format is not None or self.key in SPATIAL
+        key = KEYS.get(self.key)
+        most = 3 if self.format else 4 if key is None else key.ranks[1]
+        labels = self.format is not None or (key is not None and key.placed)
         return max(most - self.value.ndim, 0) if single or labels else 0
 
     def _inner(self, value: Tensor) -> Tensor:

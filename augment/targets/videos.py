@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..sampling.copies import copied
+from ..sampling.copies import repeat_rows
 from . import target as tg
 from .grids import same
-from .keys import TAILS, is_image
+from .keys import KEYS, is_image
 from .target import Target, Value
 
 FORMATS = ("BTCHW", "BCTHW")
@@ -34,7 +34,7 @@ def _as_target(key: str, value: Any) -> Target:
         raise TypeError(f"{key}: expected a tensor{'' if key == 'image' else ', or a list of them'}, got {value!r:.80}")
     if key == "image" and not is_image(parts[0]):
         raise TypeError(f"{key}: expected a floating or uint8 image, got {parts[0].dtype}")
-    tail = TAILS.get(key, ())
+    tail = KEYS[key].tail
     ranks = {"image": (5,), "mask": (3, 4) if listed else (4, 5)}.get(key, (len(tail) + (2 if listed else 3),))
     for part in parts:
         if part.ndim not in ranks or tuple(part.shape[part.ndim - len(tail) :]) != tail:
@@ -70,8 +70,8 @@ def frames_of(targets: Sequence[Target], data_format: str) -> int:
 
 
 def _dim(target: Target, data_format: str) -> int:
-    """Give the dimension of frames of a tensor."""
-    return 2 if target.key in ("image", "mask") and target.value.ndim == 5 and data_format == "BCTHW" else 1
+    """The dimension of frames of a tensor."""
+    return 2 if target.kind.framed and target.value.ndim == 5 and data_format == "BCTHW" else 1
 
 
 def apart(target: Target, data_format: str, frames: int) -> Target:
@@ -116,7 +116,7 @@ def classes_apart(target: Target, frames: int) -> Target:
     if not isinstance(value, Tensor) or value.ndim == 0:
         return target
     if _of_clips(value):
-        return replace(target, value=copied(value, frames))
+        return replace(target, value=repeat_rows(value, frames))
     if value.shape[1] != frames:
         raise ValueError(f"class: expected (B,), or (B, {frames}, ...) for frames; got shape {tuple(value.shape)}")
     return replace(target, value=value.flatten(0, 1))

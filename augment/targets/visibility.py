@@ -1,7 +1,8 @@
 """Which boxes and keypoints are still in the image: they are watched on their way through the ops.
 
 A point that leaves an image is lost, though a later op may bring its place back, and so is what is cut off a box. What
-is lost becomes NaN, which stays NaN wherever it is moved.
+is lost becomes NaN, which stays NaN wherever it is moved. Of boxes, (..., 2 N, 4) are watched: the whole ones, then
+what is seen of them.
 """
 
 import torch
@@ -13,19 +14,17 @@ Size = tuple[int, int]
 ROUNDING = 1e-5  # of the share of an area, and of a side
 
 
-def start(key: str, value: Tensor) -> Tensor:
-    """Give what to watch of boxes (B, N, 4) or keypoints (B, N, 2): of boxes the whole ones, then what is seen."""
-    return value if key == "keypoints" else torch.cat([value, value], -2)
+def cut_points(points: Tensor, size: Size) -> Tensor:
+    """The points (..., 2) of which those outside an image are NaN."""
+    x, y = points.unbind(-1)
+    inside = (x >= -0.5) & (x <= size[1] - 0.5) & (y >= -0.5) & (y <= size[0] - 0.5)
+    return torch.where(inside.unsqueeze(-1), points, torch.nan)
 
 
-def cut(key: str, value: Tensor, size: Size, by_center: bool = False) -> Tensor:
-    """Lose what lies outside an image; ``by_center``, all of a box whose centre is not inside."""
+def cut_boxes(watched: Tensor, size: Size, by_center: bool) -> Tensor:
+    """Boxes of which what lies outside an image is cut off; ``by_center``, all of a box whose centre is not inside."""
     height, width = size
-    if key == "keypoints":
-        x, y = value.unbind(-1)
-        inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
-        return torch.where(inside.unsqueeze(-1), value, torch.nan)
-    whole, seen = value.chunk(2, -2)
+    whole, seen = watched.chunk(2, -2)
     x, y = seen[..., 0::2].clamp(0, width), seen[..., 1::2].clamp(0, height)
     seen = torch.stack([x, y], -1).flatten(-2)
     left = area(seen) > 0
@@ -37,9 +36,7 @@ def cut(key: str, value: Tensor, size: Size, by_center: bool = False) -> Tensor:
     return torch.cat([whole, torch.where(left.unsqueeze(-1), seen, torch.nan)], -2)
 
 
-def verdict(key: str, value: Tensor, least: float) -> Tensor:
-    """Say which keypoints, or boxes by the share of their area that is seen, are still there: (B, N) bool."""
-    if key == "keypoints":
-        return value.isfinite().all(-1)
-    whole, seen = value.chunk(2, -2)
+def seen_boxes(watched: Tensor, least: float) -> Tensor:
+    """Which boxes are still there, by the least share of their area that has to be seen, (..., N) bool."""
+    whole, seen = watched.chunk(2, -2)
     return area(seen) > (least - ROUNDING) * area(whole)
