@@ -37,6 +37,7 @@ from .ops import (
     RandomTransplantation,
 )
 from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
+from .sampling.params import Param
 from .saving import from_dict, from_yaml, plain, to_dict, to_yaml
 from .targets.ragged import pad_labels, unpad_labels
 
@@ -59,6 +60,7 @@ __all__ = [
     "ManyToOneAugmentationDispather",
     "Mix",
     "OneOf",
+    "Param",
     "ParamItem",
     "PatchMix",
     "PatchSequential",

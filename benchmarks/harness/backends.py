@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from augment.opencv import opencv
-from augment.recipes import Recipe, always
 from torch import Tensor
 
 import augment
-from augment import peers
+
+from . import peers
+from .opencv import opencv
+from .recipes import Recipe, always
 
 LIBRARIES = ("augment", "kornia", "torchvision", "albumentations", "opencv")
 MODULES = {"kornia": "kornia.augmentation", "torchvision": "torchvision.transforms.v2", "opencv": "cv2"}

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from augment.report import clock, geometric_mean, markdown
-from augment.results import ROOT, group
+from .report import clock, geometric_mean, markdown
+from .results import ROOT, group
 
 LEAST = 0.05  # a change smaller than this is none
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from augment.backends import COMPARED, Backend, distance, message
-from augment.peers import factors, given, pair
-from augment.recipes import MEAN, STD
 from torch import Tensor
 
 import augment
+
+from .backends import COMPARED, Backend, distance, message
+from .peers import factors, given, pair
+from .recipes import MEAN, STD
 
 Loaded = dict[str, list[Any]]  # "image": (H, W, 3) arrays, "boxes": (N, 4) edges, "mask": (H, W)
 JITTER = {"brightness": 0.2, "contrast": 0.2, "saturation": 0.2, "hue": 0.1}

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from augment.measure import DRAWS
-from augment.results import group
+from .measure import DRAWS
+from .results import group
 
 Rows = list[dict[str, Any]]
 PEERS = ("kornia", "torchvision batch", "torchvision loop", "albumentations", "opencv")

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from augment import threads
+from . import threads
 
 VERSION = 1
 PACKAGES = ("torch", "torchvision", "kornia", "albumentations", "opencv-python-headless", "numpy", "augment")

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from augment.backends import message
-from augment.recipes import MEAN, STD
-from augment.training_data import SEED, Transform, as_tensor, loader, split
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
+
+from .backends import message
+from .recipes import MEAN, STD
+from .training_data import SEED, Transform, as_tensor, loader, split
 
 NEEDS = {"kornia": "kornia", "torchvision": "torchvision", "albumentations": "albumentations"}
 LIBRARIES = ("augment", "augment-compiled", "kornia", "torchvision", "albumentations", "none", "decode")

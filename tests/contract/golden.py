@@ -1,6 +1,6 @@
 """What every eager call gives under one seed, as numbers that are kept: ``golden.json`` beside this file.
 
-They guard against change and prove nothing. ``python tests/contract/golden.py`` writes them anew after a change that
+They guard against change and prove nothing. ``python -m tests.contract.golden`` writes them anew after a change that
 is meant, and ``--digests FILE`` writes a digest of every byte, to compare two checkouts on one machine with.
 """
 

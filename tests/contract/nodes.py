@@ -1,6 +1,6 @@
 """How many nodes the compiled graph of every call has, as numbers that are kept: ``nodes.json`` beside this file.
 
-``python tests/contract/nodes.py`` writes them anew; with ``--compare`` it lists the graphs that grew.
+``python -m tests.contract.nodes`` writes them anew; with ``--compare`` it lists the graphs that grew.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from torch._dynamo.backends.common import aot_autograd
 
 import augment as K
 from augment.testing import cases
-from contract.golden import KEYS, POLICIES, containers, image, labelled
+from tests.contract.golden import KEYS, POLICIES, containers, image, labelled
 
 FILE = Path(__file__).with_name("nodes.json")
 DTYPES = {"float32": torch.float32, "uint8": torch.uint8}

@@ -8,7 +8,7 @@ import pytest
 
 import augment as K
 import augment.testing
-from contract.golden import FILE, calls, outputs, told
+from tests.contract.golden import FILE, calls, outputs, told
 
 KEPT = json.loads(FILE.read_text())
 CALLS = dict(calls())

@@ -110,11 +110,11 @@ def equalize_tiles(
     tiles = clahe.Tiles.of(image, grid)
     planes = maths.levels(image.detach()).flatten(0, 1)
     limits = limit.repeat_interleave(image.shape[1])
-    level = clahe.equalize_tiles(planes, limits, tiles, _count).view(image.shape)
+    level = clahe.equalize_tiles(planes, limits, tiles, count).view(image.shape)
     return keep_rows(~gate, image, level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1))
 
 
-def _count(index: Tensor, bins: int) -> Tensor:
+def count(index: Tensor, bins: int) -> Tensor:
     """Count without a wait for the device."""
     counts = torch.zeros(bins, dtype=torch.long, device=index.device)
     return counts.scatter_add(0, index.long(), torch.ones_like(index, dtype=torch.long))

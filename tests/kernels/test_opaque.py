@@ -1,0 +1,196 @@
+"""The opaque ops: torch's own checks of them, and their gradients."""
+
+import pytest
+import torch
+
+from augment import kernels as native
+from augment.kernels.blur import maths as filters
+from augment.kernels.warp import maths as resample
+from augment.sampling import draw
+from tests.support.helpers import picture
+from tests.support.opaque import (
+    FACTORS,
+    FIELD,
+    FLIPS,
+    GATE,
+    HOLES,
+    LENS,
+    LINES,
+    MOTIONS,
+    ORDER,
+    PLATE,
+    ROTATIONS,
+    SCALES,
+    TABLES,
+    WEIGHTS,
+    B,
+)
+
+IDENTITIES = torch.eye(3).expand(B, 3, 3)
+NOISE = torch.randn(B, 3, 17, 23, generator=torch.Generator().manual_seed(4))
+SOURCES = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0, 2, 1]])
+STEPS = torch.cat(
+    [
+        torch.tensor([[[0.0, 0], [0, 0]], [[5, 20], [6, 0.3]], [[3, 4], [12, 0.4]]]),
+        torch.stack([ROTATIONS, IDENTITIES], 1).flatten(2),
+    ],
+    2,
+)
+MIXTURES = torch.cat([torch.tensor([[0.2, 0.3, 0.5]] * 3), STEPS.flatten(1)], 1)
+BYTES = ("gray_levels", "hue_levels", "linear_levels", "look_up", "saturation_levels", "stretch_levels")
+DTYPES = dict.fromkeys((*BYTES, "look_up_floats", "colour_jitter_wide"), torch.uint8)
+NAMES = dict.fromkeys(("colour_jiggle", "colour_jitter_wide"), "colour_jitter")
+AFTER = torch.tensor([[1.0, 1, 1, 0, 0, 0], [2.0, 1, 0.5, 0.1, 0, -0.2], [1.0, 1, 1, 0, 0, 0]])
+CALLS = {
+    "warp_homography": (
+        torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1),
+        17,
+        23,
+        0,
+        0,
+        [0.5],
+        False,
+        True,
+    ),
+    "warp_homography_nearest": (ROTATIONS, 12, 14, 0, [0.0], True),
+    "permute": (FLIPS, 17, 23, "constant", [0.0]),
+    "displace_by": (LENS, "fisheye", 0, 0, [0.0]),
+    "displace_by_nearest": (PLATE, "thin_plate", 1, 2, [0.0]),
+    "displace_lines": (LINES, 0, 0, [0.5]),
+    "displace_lines_nearest": (LINES, 1, 1, [0.0]),
+    "fill_rectangles": (HOLES, [0.5]),
+    "fill_grid": (
+        torch.tensor([[[5.0, 0, 0], [5, 0, 0]], [[6, 3, 2], [6, 3, 5]], [[9, 4, 8], [4.5, 2, 0]]]),
+        [0.5],
+    ),
+    "add_noise": (GATE, NOISE),
+    "shot_noise": (torch.tensor([0.0, 12.0, 60.0]), NOISE),
+    "sensor_noise": (torch.tensor([[0.0, 0.1], [0.3, 0.1], [0.5, 0.02]]), NOISE[:, :2]),
+    "salt_and_pepper": (GATE, NOISE > 1, NOISE < -1),
+    "displace": (FIELD, 0, 1, [0.0]),
+    "displace_nearest": (FIELD, 1, 2, [0.0]),
+    "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
+    "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", False),
+    "colour_jitter_wide": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", True),
+    "colour_jiggle": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jiggle", True),
+    "photometric_distort": (torch.cat([FACTORS, GATE.view(B, 1), SOURCES], 1), True),
+    "gray_levels": (GATE, [0.3, 0.6, 0.1]),
+    "hue_levels": (FACTORS[:, 3].contiguous(),),
+    "saturation_levels": (FACTORS[:, 2].contiguous(),),
+    "linear_levels": (torch.tensor([[[1.0, 0.0]] * 3, [[1, 20.4]] * 3, [[1.3, 0], [0.7, 0], [1, -3]]]),),
+    "take_channels": (SOURCES,),
+    "fill_channels": (torch.tensor([[0.0, 0, 0], [1, 0, 1], [0, 1, 0]]), 0.5),
+    "equalize": (GATE,),
+    "stretch_levels": (GATE,),
+    "gamma": (torch.tensor([[1.0, 1.0], [0.6, 1.1], [2.2, 0.9]]),),
+    "look_up_floats": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)),),
+    "look_up": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)) * 255,),
+    "clahe": (torch.stack([GATE, torch.tensor([40.0, 1.0, 2.0])], 1), 2, 3),
+    "box_blur": (GATE, 4, 3, "reflect"),
+    "median_blur": (GATE, 3, 5),
+    "sharpen": (FACTORS[:, 0].contiguous(),),
+    "filter2d": (MOTIONS, "replicate"),
+    "defocus": (torch.tensor([[0.0, 0.0], [2.0, 0.3], [9.0, 0.5]]), "replicate"),
+    "zoom_blur": (torch.tensor([1.0, 1.2, 1.6]), 4),
+    "jpeg": (torch.cat([GATE.unsqueeze(1), TABLES.flatten(1)], 1),),
+    "policy": (STEPS, 1, [0.0]),
+    "policy_mixture": (MIXTURES, 2, 0, [0.5]),
+    "downscale": (SCALES, "area", "bilinear"),
+    "downscale_nearest": (SCALES, "nearest", "nearest"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_opcheck_rowwise(name: str) -> None:
+    op = getattr(torch.ops.augment, NAMES.get(name, name)).default
+    image, params, *config = picture(B, dtype=DTYPES.get(name, torch.float32)), *CALLS[name]
+    torch.library.opcheck(op, (image, params, *config))
+    if not image.is_floating_point():
+        return
+    image.requires_grad_()
+    torch.library.opcheck(op, (image, params, *config))
+    torch.library.opcheck(op, (image, params.clone().requires_grad_(), *config))
+    backward = getattr(torch.ops.augment, f"{NAMES.get(name, name)}_backward").default
+    with torch.no_grad():
+        gradient = torch.rand_like(op(image, params, *config))
+    torch.library.opcheck(backward, (gradient, image.detach(), params, True, *config))
+
+
+def test_constants_are_kept_and_not_shared() -> None:
+    constant = torch.ops.augment.constant.default
+    values, cpu = [0.5, 2.0, -1.0], torch.device("cpu")
+    for dtype in (torch.float64, torch.int64):
+        torch.library.opcheck(constant, (values, dtype, cpu))
+        constant(values, dtype, cpu).zero_()
+        assert torch.equal(constant(values, dtype, cpu), torch.tensor(values).to(dtype))
+
+
+def test_opcheck_others() -> None:
+    device = torch.device("cpu")
+    gate = GATE > 0
+    names = ("test_schema", "test_faketensor")
+    torch.library.opcheck(draw.uniform, ([3, 2], device, 0, []), test_utils=names)
+    torch.library.opcheck(draw.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
+    torch.library.opcheck(draw.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
+    for bits in (torch.ops.augment.keep_bits.default, torch.ops.augment.flip_bits.default):
+        torch.library.opcheck(bits, (picture(B, dtype=torch.uint8), GATE.view(B, 1, 1, 1).byte()))
+    torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
+    along = [filters.gaussian_matrix(n, 5, torch.tensor(2.0)) for n in (17, 23)]
+    torch.library.opcheck(native.smooth_field, (FIELD, *along, gate))
+    torch.library.opcheck(torch.ops.augment.follow_field.default, (FIELD, torch.rand(B, 4, 2) * 15, 5))
+    torch.library.opcheck(torch.ops.augment.log_gamma_quantile.default, (torch.rand(B, 4), 0.5))
+    torch.library.opcheck(torch.ops.augment.follow_formula.default, (LENS, torch.rand(B, 4, 2) * 15, "fisheye", 5))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "warp_homography",
+        "displace",
+        "displace_by",
+        "displace_lines",
+        "separable_filter",
+        "colour_jitter",
+        "sharpen",
+        "filter2d",
+        "defocus",
+        "zoom_blur",
+        "jpeg",
+    ],
+)
+def test_gradient_reaches_params(name: str) -> None:
+    op = getattr(torch.ops.augment, name).default
+    params, *config = CALLS[name]
+    image = picture(2, size=(6, 7), dtype=torch.float64) * 0.6 + 0.2
+    params = params[1:].double()
+    if name == "displace":
+        params = params[..., :6, :7].contiguous()
+    config = [{17: 6, 23: 7}.get(c, c) if isinstance(c, int) and not isinstance(c, bool) else c for c in config]
+    if name == "colour_jitter":
+        order = params[:, 4:]
+        factors = torch.tensor(
+            [[1.05, 0.95, 0.9, 0.02], [0.95, 1.03, 1.04, -0.03]], dtype=torch.float64
+        ).requires_grad_()
+        assert torch.autograd.gradcheck(lambda f: op(image, torch.cat([f, order], 1), *config), (factors,), atol=1e-4)
+        return
+    params = params.contiguous().requires_grad_()
+    assert torch.autograd.gradcheck(lambda p: op(image, p, *config), (params,), atol=1e-3, eps=1e-7)
+
+
+def test_learnable_bounds_get_a_gradient() -> None:
+    import augment as K
+
+    image = picture(4) * 0.5 + 0.2
+    for build in (
+        lambda bound: K.ColorJitter(brightness=bound, p=1.0),
+        lambda bound: K.ColorJitter(brightness=bound, p=1.0, order=(0, 1)),
+        lambda bound: K.RandomBrightness(bound, p=1.0),
+        lambda bound: K.RandomGaussianBlur(3, bound, p=1.0),
+    ):
+        bound = torch.nn.Parameter(torch.tensor([0.7, 1.1]))
+        build(bound)(image).sum().backward()
+        assert bound.grad is not None and bound.grad.isfinite().all() and bound.grad.abs().sum() > 0
+    for build in (lambda bound: K.RandomRotation(bound, p=1.0), lambda bound: K.RandomAffine(bound, p=1.0)):
+        bound = torch.nn.Parameter(torch.zeros(()))  # a range that starts empty has to be able to grow
+        (build(bound)(image) * torch.rand(image.shape)).sum().backward()
+        assert bound.grad is not None and bound.grad.abs() > 0

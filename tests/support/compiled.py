@@ -1,0 +1,43 @@
+"""Compiled ops against eager ones."""
+
+import torch
+from torch.testing import assert_close
+
+from tests.support.helpers import assert_params_close, call_seeded, graphs, picture
+
+
+def compiled_like_eager(op, image, optimizer: str) -> None:
+    """Compile, compare with eager under the same seed, and require that new draws compile nothing."""
+    compiled = torch.compile(op, fullgraph=True, backend=optimizer)
+    output = call_seeded(compiled, image)
+    params = op._params
+    expected = call_seeded(op, image)
+    assert_params_close(params, op._params)
+    if image.dtype == torch.uint8 and output.dtype == torch.uint8:
+        # values that lie on the border of two levels may fall to either side
+        different = (output.int() - expected.int()).abs()
+        assert different.max() <= 1 and (different > 0).float().mean() < 1e-3
+    else:
+        assert_close(output, expected, rtol=1e-4, atol=1e-5)
+    once = graphs()
+    draws = [call_seeded(compiled, image, seed=seed) for seed in range(5)]
+    assert graphs() == once
+    for seed, draw in enumerate(draws):
+        assert draw.shape == output.shape
+        assert_close(
+            draw.float(),
+            call_seeded(op, image, seed=seed).float(),
+            rtol=1e-4,
+            atol=1 if draw.dtype == torch.uint8 else 1e-5,
+        )
+
+
+def gradient_like_eager(op, optimizer: str) -> None:
+    """Compare the gradients of an image."""
+    gradients = []
+    for call in (op, torch.compile(op, fullgraph=True, backend=optimizer)):
+        image = (picture(4) * 0.9 + 0.05).requires_grad_()
+        call_seeded(call, image).square().sum().backward()
+        gradients.append(image.grad)
+    assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-3)
+    assert gradients[0].abs().sum() > 0
