@@ -8,7 +8,7 @@ from torch import Tensor
 from ...common.dtypes import load
 from ...common.opaque import by_rows
 from .. import built
-from ..kernel import Out, Rows, keep_rows, rowwise
+from ..kernel import Out, RowOp, Rows, keep_rows
 from . import axes, maths
 from . import c as in_c
 from . import matrices as geometry
@@ -177,7 +177,7 @@ def _is_identity_line(image: Tensor, matrices: Tensor, lines: list[Line], h: int
     return is_identity(image, matrices, [line.matrix for line in lines], h, w)
 
 
-_warp = rowwise(
+_warp = RowOp(
     "warp_homography",
     "SymInt h, SymInt w, int mode, int padding, float[] fill, bool projective, bool filtered",
     _warp_row,
@@ -185,15 +185,15 @@ _warp = rowwise(
     given_size,
     raw=True,
     read=_read_lines,
-)
-_warp_nearest = rowwise(
+).op
+_warp_nearest = RowOp(
     "warp_homography_nearest",
     "SymInt h, SymInt w, int padding, float[] fill, bool projective",
     _nearest_row,
     is_identity,
     given_size,
     raw=True,
-)
+).op
 
 
 def warp_homography(
