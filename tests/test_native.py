@@ -231,7 +231,7 @@ def test_formulas_on_rows_are_those_on_the_batch(name: str, mode: str) -> None:
 def test_lines_on_rows_are_those_on_the_batch(mode: str, padding: str) -> None:
     image = picture(B)
     rows = native.displace_lines(image, LINES, mode, padding, [0.25])
-    field = native.formula.lines_field(LINES, 17, 23)
+    field = native.field.formula.lines_field(LINES, 17, 23)
     args = (resample.MODES[mode], resample.PADDINGS[padding], [0.25])
     assert_close(rows, resample.displacement(image, field, *args), atol=2e-5, rtol=0)
     assert torch.equal(rows[0], image[0])
