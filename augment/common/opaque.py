@@ -1,5 +1,6 @@
 """Opaque ops: the compiler sees one node with a shape rule, and the native kernels inside run as they do eager."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -7,6 +8,8 @@ import torch
 from torch import Tensor
 
 LIBRARY = torch.library.Library("augment", "DEF")
+MAKER: Any = getattr(torch._library, "autograd", None)  # of what ``torch.library.register_autograd`` registers
+MAKES = hasattr(MAKER, "make_autograd_impl") and hasattr(MAKER, "Info")
 ROW_DEVICES = ("cpu",)  # where opaque ops do a batch row by row; elsewhere the graph holds what does it as a whole
 
 
@@ -27,6 +30,23 @@ def define(
     LIBRARY.impl(name, fn, "CompositeExplicitAutograd")
     torch.library.register_fake(f"augment::{name}", fake, lib=LIBRARY)
     return getattr(torch.ops.augment, name).default
+
+
+def differentiate(
+    op: Any,
+    backward: Callable[..., Any],
+    setup_context: Callable[..., None] | None = None,
+) -> None:
+    """Give an op its backward, as ``torch.library.register_autograd`` does.
+
+    That compiles a class for each op, which took a third of the time of ``import augment``: here it does so when the op
+    is first called. Where PyTorch has it in another place, it is done at once.
+    """
+    if not MAKES:
+        torch.library.register_autograd(op._schema.name, backward, setup_context=setup_context, lib=LIBRARY)
+        return
+    kernel = functools.cache(lambda: MAKER.make_autograd_impl(op, MAKER.Info(backward, setup_context)))
+    LIBRARY.impl(op, lambda keyset, *args: kernel()(keyset, *args), "Autograd", with_keyset=True)
 
 
 def recording() -> Any:

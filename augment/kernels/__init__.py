@@ -1,6 +1,6 @@
 """The opaque ops: data movement that the compiler would turn into scalar loops, and work that a row can be spared.
 
-On the CPU a batch goes row by row through an op of ``rowwise``; on other devices the same functions run on the whole
+On the CPU a batch goes row by row through an op of ``RowOp``; on other devices the same functions run on the whole
 batch inside the graph, where the compiler fuses them, and a select puts back the rows that do not change.
 """
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..common.dtypes import load, rounded, store
-from ..common.opaque import LIBRARY, define, recording
+from ..common.opaque import define, differentiate, recording
 
 Rows = list[list[float]]
 Out = Tensor | None
@@ -30,22 +30,28 @@ def read_nothing(image: Tensor, params: Tensor, *_: object) -> list[None]:
     return [None] * len(params)
 
 
-def rowwise(
-    name: str,
-    config: str,
-    row: Callable[..., Tensor],
-    unchanged: Callable[..., list[bool]],
-    size: Callable[..., Sequence[int]] = lambda image, params, *config: image.shape[-2:],
-    raw: bool = False,
-    unit: bool = False,
-    read: Callable[..., list[Any]] = lambda image, params, *config: params.tolist(),
-    runs: bool = False,
-    keeps_format: bool = False,
-    on_bytes: Callable[..., object] | None = None,
-    whole: Callable[..., tuple[Tensor, list[bool]] | None] = lambda image, params, values, *config: None,
-    dtype: Callable[..., torch.dtype] = lambda image, params, *config: image.dtype,
-) -> Any:
-    """Register ``augment::name(image, params, *config)`` from a function of one row, with its backward.
+def same_size(image: Tensor, params: Tensor, *config: object) -> Sequence[int]:
+    """The image's own size."""
+    return image.shape[-2:]
+
+
+def same_dtype(image: Tensor, params: Tensor, *config: object) -> torch.dtype:
+    """The image's own dtype."""
+    return image.dtype
+
+
+def read_numbers(image: Tensor, params: Tensor, *config: object) -> list[Any]:
+    """The params of the rows, as nested lists of numbers."""
+    return params.tolist()
+
+
+def nothing_whole(image: Tensor, params: Tensor, values: list[Any], *config: object) -> None:
+    """No output that is begun for all rows at once."""
+    return None
+
+
+class RowOp:
+    """``augment::name(image, params, *config)``, made of a function of one row and registered with its backward.
 
     The rows of a batch are done one by one, so that a row's intermediates stay in the cache, each row takes the
     cheapest way that its own parameters allow, and a row that does not change is copied bit for bit.
@@ -68,55 +74,106 @@ def rowwise(
             right already, and which; None where the rows have no work in common.
         dtype: ``(image, params, *config)`` to the output's dtype, by default the image's. Bytes that come out as floats
             do so as the row has them.
+
+    Attributes:
+        op: what was registered, ``torch.ops.augment.name``.
     """
 
-    def output_like(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        shape = (*image.shape[:2], *size(image, params, *config))
-        if keeps_format:
-            return empty_bytes_like(image, shape)
-        return image.new_empty(shape, dtype=dtype(image, params, *config))
+    def __init__(
+        self,
+        name: str,
+        config: str,
+        row: Callable[..., Tensor],
+        unchanged: Callable[..., list[bool]],
+        size: Callable[..., Sequence[int]] = same_size,
+        raw: bool = False,
+        unit: bool = False,
+        read: Callable[..., list[Any]] = read_numbers,
+        runs: bool = False,
+        keeps_format: bool = False,
+        on_bytes: Callable[..., object] | None = None,
+        whole: Callable[..., tuple[Tensor, list[bool]] | None] = nothing_whole,
+        dtype: Callable[..., torch.dtype] = same_dtype,
+    ) -> None:
+        self.name, self.row, self.unchanged, self.read = name, row, unchanged, read
+        self.size, self.dtype, self.keeps_format = size, dtype, keeps_format
+        self.raw, self.unit, self.runs, self.on_bytes, self.whole = raw, unit, runs, on_bytes, whole
+        self.op, self.vjp = self.register(f", {config}" if config else "")
 
-    def forward(image: Tensor, params: Tensor, *config: Any) -> Tensor:
-        values = read(image, params, *config)
-        same = unchanged(image, params, values, *config)
-        dense = image.is_contiguous() or (keeps_format and holds_pixels(image))
-        begun = whole(image, params, values, *config) if dense else None
-        output, done = (output_like(image, params, *config), [False] * len(same)) if begun is None else begun
+    def register(self, fields: str) -> tuple[Any, Any]:
+        """Register the op and its backward, which is an op as well."""
+        op = define(self.name, f"(Tensor image, Tensor params{fields}) -> Tensor", self.forward, self.output_like)
+        signature = f"(Tensor gradient, Tensor image, Tensor params, bool learns{fields}) -> (Tensor, Tensor)"
+        vjp = define(f"{self.name}_backward", signature, self.backward, self.gradients_like)
+        differentiate(op, self.pull_back, self.remember)
+        differentiate(vjp, self.refuse)
+        return op, vjp
+
+    def output_like(self, image: Tensor, params: Tensor, *config: Any) -> Tensor:
+        """Memory for the output."""
+        shape = (*image.shape[:2], *self.size(image, params, *config))
+        if self.keeps_format:
+            return empty_bytes_like(image, shape)
+        return image.new_empty(shape, dtype=self.dtype(image, params, *config))
+
+    def forward(self, image: Tensor, params: Tensor, *config: Any) -> Tensor:
+        """The output, row by row."""
+        values = self.read(image, params, *config)
+        same = self.unchanged(image, params, values, *config)
+        output, done = self.begin(image, params, values, config)
         images, outputs, given = image.unbind(), output.unbind(), params.unbind()
+        runs, on_bytes = self.runs, self.on_bytes if image.dtype == torch.uint8 else None
         for start, stop in _runs(same, values if runs else None):
-            if done[start]:
+            if done is not None and done[start]:
                 continue
             several = runs or (same[start] and stop - start > 1)
             source, out = (image[start:stop], output[start:stop]) if several else (images[start], outputs[start])
             if same[start]:
-                out.copy_(source if out.dtype == source.dtype else load(source, unit))
-                continue
-            if on_bytes is not None and image.dtype == torch.uint8:
+                out.copy_(source if out.dtype == source.dtype else load(source, self.unit))
+            elif on_bytes is not None:
                 on_bytes(source, given[start], values[start], *config, out=out)
-                continue
-            work = source if raw else load(source, unit)
-            into = out if raw or out.dtype == work.dtype else None
-            result = row(work, given[start], values[start], *config, out=into)
-            if result is not out:
-                floats = result.is_floating_point() and not out.is_floating_point()
-                out.copy_(rounded(result, unit) if floats else result)
+            else:
+                self.write(source, given[start], values[start], config, out)
         return output
 
-    def backward_fake(
-        gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any
+    def begin(
+        self, image: Tensor, params: Tensor, values: list[Any], config: tuple[Any, ...]
+    ) -> tuple[Tensor, list[bool] | None]:
+        """Memory for the output, and which rows of it are right already."""
+        if self.whole is not nothing_whole and (image.is_contiguous() or (self.keeps_format and holds_pixels(image))):
+            begun = self.whole(image, params, values, *config)
+            if begun is not None:
+                return begun
+        return self.output_like(image, params, *config), None
+
+    def write(self, source: Tensor, params: Tensor, values: Any, config: tuple[Any, ...], out: Tensor) -> None:
+        """Write what becomes of one row, or of several alike, into its place."""
+        work = source if self.raw else load(source, self.unit)
+        into = out if self.raw or out.dtype == work.dtype else None
+        result = self.row(work, params, values, *config, out=into)
+        if result is not out:
+            floats = result.is_floating_point() and not out.is_floating_point()
+            out.copy_(rounded(result, self.unit) if floats else result)
+
+    def gradients_like(
+        self, gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any
     ) -> tuple[Tensor, Tensor]:
+        """Memory for the gradients of image and params."""
         return image.new_empty(image.shape), params.new_empty(params.shape)
 
-    def backward(gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any) -> tuple[Tensor, Tensor]:
+    def backward(
+        self, gradient: Tensor, image: Tensor, params: Tensor, learns: bool, *config: Any
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of image and params, row by row."""
         grad_image, grad_params = image.new_zeros(image.shape), params.new_zeros(params.shape)
-        values, floats = read(image, params, *config), image.is_floating_point()  # bytes have no gradient
-        for i, same in enumerate(unchanged(image, params, values, *config)):
+        values, floats = self.read(image, params, *config), image.is_floating_point()  # bytes have no gradient
+        for i, same in enumerate(self.unchanged(image, params, values, *config)):
             if same and floats:
                 grad_image[i] = gradient[i]
             if learns or not same:
                 leaf, leaf_p = image[i].detach().requires_grad_(floats), params[i].detach().requires_grad_(learns)
                 with torch.enable_grad(), recording():
-                    output = row(leaf if raw else load(leaf, unit), leaf_p, values[i], *config)
+                    output = self.row(leaf if self.raw else load(leaf, self.unit), leaf_p, values[i], *config)
                     if output.requires_grad:
                         output.backward(gradient[i].to(output.dtype))
                 if leaf.grad is not None and not same:
@@ -125,30 +182,19 @@ def rowwise(
                     grad_params[i] = leaf_p.grad
         return grad_image, grad_params
 
-    fields = f", {config}" if config else ""
-    op = define(name, f"(Tensor image, Tensor params{fields}) -> Tensor", forward, output_like)
-    vjp = define(
-        f"{name}_backward",
-        f"(Tensor gradient, Tensor image, Tensor params, bool learns{fields}) -> (Tensor, Tensor)",
-        backward,
-        backward_fake,
-    )
-
-    def twice(ctx: Any, *gradients: Tensor) -> Any:
-        raise RuntimeError(f"augment::{name} can be differentiated once, not twice")
-
-    torch.library.register_autograd(f"augment::{name}_backward", twice, lib=LIBRARY)
-
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def remember(self, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        """Keep what the backward needs."""
         image, params, *ctx.config = inputs
         ctx.save_for_backward(image, params)
 
-    def autograd(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        grad_image, grad_params = vjp(gradient, *ctx.saved_tensors, ctx.needs_input_grad[1], *ctx.config)
+    def pull_back(self, ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of all arguments."""
+        grad_image, grad_params = self.vjp(gradient, *ctx.saved_tensors, ctx.needs_input_grad[1], *ctx.config)
         return grad_image, grad_params, *(None for _ in ctx.config)
 
-    torch.library.register_autograd(f"augment::{name}", autograd, setup_context=setup_context, lib=LIBRARY)
-    return op
+    def refuse(self, ctx: Any, *gradients: Tensor) -> Any:
+        """Nothing: a backward has none of its own."""
+        raise RuntimeError(f"augment::{self.name} can be differentiated once, not twice")
 
 
 def _runs(same: list[bool], values: list[Any] | None) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from ...common.dtypes import load, rounded
 from ...common.opaque import by_rows
-from ..kernel import Out, Rows, keep_rows, rowwise
+from ..kernel import Out, RowOp, Rows, keep_rows
 from . import c as in_c
 from . import maths, median
 
@@ -27,14 +27,14 @@ def _is_one_tap(image: Tensor, weights: Tensor, numbers: Rows, rows: int, border
     return [taps[centre_y] == taps[centre_x] == 1 and sum(map(abs, taps)) == 2 for taps in numbers]
 
 
-_filter = rowwise(
+_filter = RowOp(
     "separable_filter",
     "int rows, str border",
     _filter_row,
     _is_one_tap,
     keeps_format=True,
     on_bytes=_filter_bytes,
-)
+).op
 
 
 def separable_filter(
@@ -67,14 +67,14 @@ def _box_bytes(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, border: 
         maths.box_levels(image, ky, kx, border, out)
 
 
-_box = rowwise(
+_box = RowOp(
     "box_blur",
     "int ky, int kx, str border",
     _box_row,
     lambda image, gate, numbers, ky, kx, border: [not g or ky == kx == 1 for g in numbers],
     keeps_format=True,
     on_bytes=_box_bytes,
-)
+).op
 
 
 def box_blur(
@@ -95,7 +95,7 @@ def _median_row(image: Tensor, gate: Tensor, _: float, ky: int, kx: int, out: Ou
     return median.median_blur(image, ky, kx, out)
 
 
-_median = rowwise("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True, keeps_format=True)
+_median = RowOp("median_blur", "int ky, int kx", _median_row, _is_closed, raw=True, keeps_format=True).op
 
 
 def median_blur(
@@ -123,7 +123,7 @@ def _sharpen_bytes(image: Tensor, factor: Tensor, number: float, out: Tensor) ->
         maths.sharpen_levels(image, number, out)
 
 
-_sharpen = rowwise(
+_sharpen = RowOp(
     "sharpen",
     "",
     _sharpen_row,
@@ -131,7 +131,7 @@ _sharpen = rowwise(
     unit=True,
     keeps_format=True,
     on_bytes=_sharpen_bytes,
-)
+).op
 
 
 def sharpen(
@@ -159,9 +159,9 @@ def _is_middle_tap(image: Tensor, weights: Tensor, numbers: list[Rows], border: 
     return [taps[middle][middle] == 1 and sum(abs(t) for line in taps for t in line) == 1 for taps in numbers]
 
 
-_filter2d = rowwise(
+_filter2d = RowOp(
     "filter2d", "str border", _filter2d_row, _is_middle_tap, keeps_format=True, on_bytes=_filter2d_bytes
-)
+).op
 
 
 def filter2d(
@@ -191,14 +191,14 @@ def _defocus_bytes(image: Tensor, params: Tensor, numbers: list[float], border: 
         out.copy_(rounded(_defocus_row(load(image), params.detach(), numbers, border)))
 
 
-_defocus = rowwise(
+_defocus = RowOp(
     "defocus",
     "str border",
     _defocus_row,
     lambda image, params, numbers, border: [radius == sigma == 0 for radius, sigma in numbers],
     keeps_format=True,
     on_bytes=_defocus_bytes,
-)
+).op
 
 
 def defocus(
@@ -224,14 +224,14 @@ def _zoom_bytes(image: Tensor, factor: Tensor, number: float, steps: int, out: T
         out.copy_(rounded(maths.zoom_blur_row(load(image), factor.detach().float(), steps)))
 
 
-_zoom = rowwise(
+_zoom = RowOp(
     "zoom_blur",
     "int steps",
     _zoom_row,
     lambda image, factor, numbers, steps: [f == 1 for f in numbers],
     keeps_format=True,
     on_bytes=_zoom_bytes,
-)
+).op
 
 
 def zoom_blur(

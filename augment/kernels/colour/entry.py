@@ -9,7 +9,7 @@ from torch import Tensor
 from ...common.constants import constant
 from ...common.dtypes import load, rounded, store
 from ...common.opaque import by_rows
-from ..kernel import Out, Rows, keep_rows, rowwise, widened
+from ..kernel import Out, RowOp, Rows, keep_rows, widened
 from . import c as in_c
 from . import levels, maths
 
@@ -23,7 +23,7 @@ def _is_in_place(image: Tensor, source: Tensor, numbers: Rows) -> list[bool]:
     return [row == list(range(len(row))) for row in numbers]
 
 
-_take = rowwise("take_channels", "", _take_row, _is_in_place, raw=True)
+_take = RowOp("take_channels", "", _take_row, _is_in_place, raw=True).op
 
 
 def take_channels(
@@ -62,7 +62,9 @@ def _fill_all(image: Tensor, lost: Tensor, numbers: Rows, value: float) -> tuple
     return output, [True] * len(numbers)
 
 
-_fill = rowwise("fill_channels", "float value", _fill_row, _loses_nothing, raw=True, keeps_format=True, whole=_fill_all)
+_fill = RowOp(
+    "fill_channels", "float value", _fill_row, _loses_nothing, raw=True, keeps_format=True, whole=_fill_all
+).op
 
 
 def fill_channels(
@@ -149,7 +151,7 @@ def _jitter_bytes(image: Tensor, params: Tensor, read: Jitter, kind: str, wide: 
         out.copy_(work.round_().short())
 
 
-_jitter = rowwise(
+_jitter = RowOp(
     "colour_jitter",
     "str kind, bool wide",
     _jitter_row,
@@ -158,7 +160,7 @@ _jitter = rowwise(
     dtype=widened,
     read=_read_jitter,
     on_bytes=_jitter_bytes,
-)
+).op
 
 
 def colour_jitter(
@@ -214,7 +216,7 @@ def _distort_bytes(image: Tensor, params: Tensor, numbers: list[float], wide: bo
         plane.copy_(distorted[c])
 
 
-_distort = rowwise(
+_distort = RowOp(
     "photometric_distort",
     "bool wide",
     _distort_row,
@@ -222,7 +224,7 @@ _distort = rowwise(
     unit=True,
     dtype=widened,
     on_bytes=_distort_bytes,
-)
+).op
 
 
 def photometric_distort(
@@ -259,7 +261,7 @@ def _levelwise(
         write(image, value, *config, output)
         return output
 
-    return rowwise(name, config, row, unchanged, raw=True)
+    return RowOp(name, config, row, unchanged, raw=True).op
 
 
 def _write_gray(image: Tensor, _: float, weights: list[float], out: Tensor) -> None:

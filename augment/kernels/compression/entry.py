@@ -5,7 +5,7 @@ from torch import Tensor
 
 from ...common.dtypes import load, rounded
 from ...common.opaque import by_rows
-from ..kernel import Out, keep_rows, rowwise
+from ..kernel import Out, RowOp, keep_rows
 from . import c as in_c
 from . import downscale as sizes
 from . import jpeg as codec
@@ -23,7 +23,7 @@ def _jpeg_bytes(image: Tensor, params: Tensor, numbers: list[float], out: Tensor
         out.copy_(codec.jpeg_levels(image, params[1:].view(2, 8, 8)))
 
 
-_jpeg = rowwise(
+_jpeg = RowOp(
     "jpeg",
     "",
     _jpeg_row,
@@ -31,7 +31,7 @@ _jpeg = rowwise(
     unit=True,
     keeps_format=True,
     on_bytes=_jpeg_bytes,
-)
+).op
 
 
 def jpeg(
@@ -64,10 +64,10 @@ def _is_whole(image: Tensor, scale: Tensor, numbers: list[float], down: str, up:
     return [s == 1 for s in numbers]
 
 
-_downscale = rowwise("downscale", "str down, str up", _downscale_row, _is_whole, on_bytes=_downscale_bytes)
-_downscale_nearest = rowwise(
+_downscale = RowOp("downscale", "str down, str up", _downscale_row, _is_whole, on_bytes=_downscale_bytes).op
+_downscale_nearest = RowOp(
     "downscale_nearest", "str down, str up", _downscale_row, _is_whole, raw=True, on_bytes=_downscale_bytes
-)
+).op
 
 
 def downscale(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...common.opaque import by_rows
-from ..kernel import Out, rowwise
+from ..kernel import Out, RowOp
 from ..warp import maths as resample
 from . import maths
 
@@ -31,7 +31,7 @@ def _is_empty(image: Tensor, params: Tensor, rectangles: list[Rectangles], *_: A
     return [not any(width > 0 and height > 0 for _, _, width, height in row) for row in rectangles]
 
 
-_fill = rowwise("fill_rectangles", "float[] fill", _fill_row, _is_empty, raw=True, keeps_format=True)
+_fill = RowOp("fill_rectangles", "float[] fill", _fill_row, _is_empty, raw=True, keeps_format=True).op
 
 
 def fill_rectangles(
@@ -55,14 +55,14 @@ def _erase_row(image: Tensor, window: Tensor, numbers: list[float], out: Out = N
     return out
 
 
-_erase = rowwise(
+_erase = RowOp(
     "erase",
     "",
     _erase_row,
     lambda image, windows, numbers: [x1 <= x0 or y1 <= y0 for x0, y0, x1, y1, _ in numbers],
     raw=True,
     keeps_format=True,
-)
+).op
 
 
 def erase(
@@ -86,14 +86,14 @@ def _grid_row(image: Tensor, grid: Tensor, numbers: Any, fill: list[float], out:
     return out.add_((255 - keeps).bitwise_and(resample.per_channel(fill, image))) if any(fill) else out
 
 
-_grid = rowwise(
+_grid = RowOp(
     "fill_grid",
     "float[] fill",
     _grid_row,
     lambda image, grid, numbers, fill: [x[1] == 0 or y[1] == 0 for x, y in numbers],
     raw=True,
     keeps_format=True,
-)
+).op
 
 
 def fill_grid(

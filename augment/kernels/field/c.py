@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..warp.c import IDENTITY, warp_or_displace
+from .. import built
+
+IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def displace(
@@ -16,6 +18,9 @@ def displace(
     out: Tensor,  # (C, h, w), uint8, where to write
 ) -> bool:
     """Warp an image linearly by a displacement of every output pixel."""
-    if field.dtype != torch.float32 or field.device.type != "cpu":
+    if field.dtype != torch.float32 or not field.is_cpu or not built.can_warp(image, out):
         return False
-    return warp_or_displace(image, IDENTITY, False, field, (0, 0), padding, fill, out)
+    level, where = built.levels(fill, len(image)), (built.address(image), built.address(out))
+    if level is None:
+        return False
+    return built.library.warp(*where, IDENTITY, False, built.address(field), True, (0, 0), padding, level)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from ...common.dtypes import load, rounded
-from ...common.opaque import LIBRARY, by_rows, define
-from ..kernel import Out, keep_rows, read_nothing, rowwise
+from ...common.opaque import by_rows, define, differentiate
+from ..kernel import Out, RowOp, keep_rows, read_nothing
 from ..warp import maths as resample
 from . import c as in_c
 from . import maths
@@ -31,7 +31,7 @@ def _is_still(image: Tensor, field: Tensor, *_: Any) -> list[bool]:
 
 
 _FIELD = "int mode, int padding, float[] fill"
-_displace = rowwise(
+_displace = RowOp(
     "displace",
     _FIELD,
     _displace_row,
@@ -39,8 +39,8 @@ _displace = rowwise(
     lambda image, field, *_: field.shape[-2:],
     read=read_nothing,
     on_bytes=_displace_bytes,
-)
-_displace_nearest = rowwise(
+).op
+_displace_nearest = RowOp(
     "displace_nearest",
     _FIELD,
     _displace_row,
@@ -48,7 +48,7 @@ _displace_nearest = rowwise(
     lambda image, field, *_: field.shape[-2:],
     raw=True,
     read=read_nothing,
-)
+).op
 
 
 def displace(
@@ -94,7 +94,7 @@ _follow_op = define(
     _follow,
     lambda field, points, iterations: torch.empty_like(points),
 )
-torch.library.register_autograd("augment::follow_field", lambda ctx, gradient: (None, gradient, None), lib=LIBRARY)
+differentiate(_follow_op, lambda ctx, gradient: (None, gradient, None))
 
 
 def follow_field(

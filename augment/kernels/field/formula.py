@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from ...common.dtypes import load, rounded
-from ...common.opaque import LIBRARY, by_rows, define
+from ...common.opaque import by_rows, define, differentiate
 from .. import built
-from ..kernel import Out, keep_rows, rowwise
+from ..kernel import Out, RowOp, keep_rows
 from ..warp import axes
 from ..warp import maths as resample
 from . import c as in_c
@@ -58,10 +58,10 @@ def _is_still(image: Tensor, params: Tensor, numbers: list[Numbers], *_: Any) ->
 
 
 _SAMPLING = "int mode, int padding, float[] fill"
-_formula = rowwise("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_still, read=_read_numbers)
-_formula_nearest = rowwise(
+_formula = RowOp("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_still, read=_read_numbers).op
+_formula_nearest = RowOp(
     "displace_by_nearest", f"str name, {_SAMPLING}", _formula_row, _is_still, raw=True, read=_read_numbers
-)
+).op
 
 
 def displace_by(
@@ -92,9 +92,7 @@ _follow_op = define(
     _follow,
     lambda params, points, name, iterations: torch.empty_like(points),
 )
-torch.library.register_autograd(
-    "augment::follow_formula", lambda ctx, gradient: (None, gradient, None, None), lib=LIBRARY
-)
+differentiate(_follow_op, lambda ctx, gradient: (None, gradient, None, None))
 
 
 def follow_formula(
@@ -167,8 +165,8 @@ def _still(lines: Tensor) -> Tensor:
     return (lines[:, :, 0] == lines[:, :, 1]).flatten(1).all(1)
 
 
-_lines = rowwise("displace_lines", _SAMPLING, _lines_row, _are_still, read=_read_taps, on_bytes=_lines_bytes)
-_lines_nearest = rowwise("displace_lines_nearest", _SAMPLING, _lines_row, _are_still, raw=True, read=_read_taps)
+_lines = RowOp("displace_lines", _SAMPLING, _lines_row, _are_still, read=_read_taps, on_bytes=_lines_bytes).op
+_lines_nearest = RowOp("displace_lines_nearest", _SAMPLING, _lines_row, _are_still, raw=True, read=_read_taps).op
 
 
 def displace_lines(

@@ -8,7 +8,7 @@ from torch import Tensor
 from ...common.dtypes import load, store
 from ...common.opaque import by_rows
 from .. import built
-from ..kernel import Out, keep_rows, rowwise
+from ..kernel import Out, RowOp, keep_rows
 from ..tone import maths as tone
 from . import c as in_c
 from . import clahe, maths
@@ -25,7 +25,7 @@ def _equalize_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Ten
     return maths.equalize_row(image.detach(), out if out is None or out.is_contiguous() else None)
 
 
-_equalize = rowwise("equalize", "", _equalize_row, _closed, raw=True, keeps_format=True)
+_equalize = RowOp("equalize", "", _equalize_row, _closed, raw=True, keeps_format=True).op
 
 
 def equalize(
@@ -44,7 +44,7 @@ def _stretch_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tens
     return maths.stretch_levels(image, torch.empty_like(image) if out is None else out)
 
 
-_stretch_levels = rowwise("stretch_levels", "", _stretch_row, _closed, raw=True, keeps_format=True)
+_stretch_levels = RowOp("stretch_levels", "", _stretch_row, _closed, raw=True, keeps_format=True).op
 
 
 def stretch(
@@ -87,7 +87,7 @@ def _clahe_row(image: Tensor, params: Tensor, value: Clipping, height: int, widt
     return level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1)
 
 
-_clahe = rowwise(
+_clahe = RowOp(
     "clahe",
     "int height, int width",
     _clahe_row,
@@ -95,7 +95,7 @@ _clahe = rowwise(
     raw=True,
     read=_clahe_values,
     keeps_format=True,
-)
+).op
 
 
 def equalize_tiles(

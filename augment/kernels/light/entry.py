@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ...common.opaque import LIBRARY, by_rows, define, recording
+from ...common.opaque import by_rows, define, differentiate, recording
 from .maths import diamond_square
 
 TOGETHER = 2**19  # pixels that are grown at a time: enough to make up for the many small levels, few enough for a cache
@@ -53,11 +53,10 @@ def _save(ctx: object, inputs: tuple[Tensor, ...], output: Tensor) -> None:
     ctx.save_for_backward(*inputs[:3])  # type: ignore[attr-defined]
 
 
-torch.library.register_autograd(
-    "augment::plasma",
+differentiate(
+    _plasma,
     lambda ctx, gradient: (None, _plasma_backward(gradient, *ctx.saved_tensors), None, None, None),
-    setup_context=_save,
-    lib=LIBRARY,
+    _save,
 )
 
 

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from ...common.checks import check
-from ...common.opaque import LIBRARY, by_rows, define
+from ...common.opaque import by_rows, define, differentiate
 from ..warp.maths import pixel_grid
 
 Tile = Sequence[int]
 
 
-def _differentiable(name: str, vjp: Any, twice: str) -> None:
+def _differentiate_once(op: Any, vjp: Any) -> None:
     """Give an op of an image and a tensor of indices its backward, which is an op as well."""
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -25,10 +25,10 @@ def _differentiable(name: str, vjp: Any, twice: str) -> None:
         return vjp(gradient, *ctx.saved_tensors, list(ctx.shape), *ctx.config), None, *(None for _ in ctx.config)
 
     def refuse(ctx: Any, *gradients: Tensor) -> Any:
-        raise RuntimeError(f"augment::{name} can be differentiated once, not twice")
+        raise RuntimeError(f"{op._schema.name} can be differentiated once, not twice")
 
-    torch.library.register_autograd(f"augment::{name}", autograd, setup_context=setup_context, lib=LIBRARY)
-    torch.library.register_autograd(f"augment::{twice}", refuse, lib=LIBRARY)
+    differentiate(op, autograd, setup_context)
+    differentiate(vjp, refuse)
 
 
 _take = define(
@@ -43,7 +43,7 @@ _take_backward = define(
     lambda gradient, index, shape: gradient.new_zeros(shape).index_add_(0, index, gradient),
     lambda gradient, index, shape: gradient.new_empty(shape),
 )
-_differentiable("take_rows", _take_backward, "take_rows_backward")
+_differentiate_once(_take, _take_backward)
 
 
 def take_rows(
@@ -106,7 +106,7 @@ _vjp = define(
     _collage_backward,
     lambda gradient, tiles, shape, h, w, base: gradient.new_empty(shape),
 )
-_differentiable("collage", _vjp, "collage_backward")
+_differentiate_once(_collage, _vjp)
 
 
 def collage(

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...common.dtypes import load, store
 from ...common.opaque import by_rows, define
-from ..kernel import Out, keep_rows, rowwise
+from ..kernel import Out, RowOp, keep_rows
 from . import maths
 
 
@@ -24,7 +24,7 @@ def _add_row(image: Tensor, gate: Tensor, own: tuple[Tensor], noise: Tensor, out
     return torch.add(image, own[0].to(image.dtype), out=out)
 
 
-_add = rowwise("add_noise", "Tensor noise", _add_row, _first_is_zero, unit=True, read=_rows_of)
+_add = RowOp("add_noise", "Tensor noise", _add_row, _first_is_zero, unit=True, read=_rows_of).op
 
 
 def add_noise(
@@ -45,7 +45,7 @@ def _shot_row(image: Tensor, photons: Tensor, own: tuple[Tensor], noise: Tensor,
     return counted if out is None else out
 
 
-_shot = rowwise("shot_noise", "Tensor noise", _shot_row, _first_is_zero, unit=True, read=_rows_of)
+_shot = RowOp("shot_noise", "Tensor noise", _shot_row, _first_is_zero, unit=True, read=_rows_of).op
 
 
 def shot_noise(
@@ -66,7 +66,7 @@ def _sensor_row(image: Tensor, params: Tensor, own: tuple[Tensor], noise: Tensor
     return maths.sensor(image[None], shift, intensity, own[0][None].to(image.dtype))[0]
 
 
-_sensor = rowwise("sensor_noise", "Tensor noise", _sensor_row, _first_is_zero, unit=True, read=_rows_of)
+_sensor = RowOp("sensor_noise", "Tensor noise", _sensor_row, _first_is_zero, unit=True, read=_rows_of).op
 
 
 def sensor_noise(
@@ -103,7 +103,7 @@ def _set_few(image: Tensor, mask: Tensor, value: float) -> None:
         image.masked_fill_(mask, value)
 
 
-_salt = rowwise("salt_and_pepper", "Tensor salt, Tensor pepper", _salt_row, _first_is_zero, raw=True, read=_rows_of)
+_salt = RowOp("salt_and_pepper", "Tensor salt, Tensor pepper", _salt_row, _first_is_zero, raw=True, read=_rows_of).op
 
 
 def salt_and_pepper(

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...common.dtypes import load
 from ...common.opaque import by_rows
-from ..kernel import Out, keep_rows, rowwise
+from ..kernel import Out, RowOp, keep_rows
 from ..warp import maths as resample
 from . import maths
 
@@ -50,14 +50,14 @@ def _still(steps: Steps) -> bool:
     return all(step.name == "identity" for step in steps)
 
 
-_policy = rowwise(
+_policy = RowOp(
     "policy",
     "int mode, float[] fill",
     _row,
     lambda image, params, rows, *config: [_still(steps) for steps in rows],
     raw=True,
     read=_read,
-)
+).op
 
 
 def apply_policy(
@@ -114,14 +114,14 @@ def _mixture_row(
     return total
 
 
-_mixture = rowwise(
+_mixture = RowOp(
     "policy_mixture",
     "int chains, int mode, float[] fill",
     _mixture_row,
     lambda image, params, rows, *config: [all(map(_still, row.chains)) for row in rows],
     raw=True,
     read=_read_mixture,
-)
+).op
 
 
 def mix_policies(

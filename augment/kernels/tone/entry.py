@@ -8,7 +8,7 @@ from torch import Tensor
 from ...common.dtypes import load, store
 from ...common.opaque import by_rows, define
 from .. import built
-from ..kernel import Out, Rows, keep_rows, rowwise
+from ..kernel import Out, RowOp, Rows, keep_rows
 from . import c as in_c
 from . import maths
 
@@ -72,7 +72,7 @@ def _are_ramps(image: Tensor, tables: Tensor, read: list[Tables], *_: object) ->
     return [row.shift == 0 for row in read]
 
 
-_look_up = rowwise("look_up", "", _look_up_row, _are_ramps, raw=True, read=_read_tables, keeps_format=True)
+_look_up = RowOp("look_up", "", _look_up_row, _are_ramps, raw=True, read=_read_tables, keeps_format=True).op
 
 
 def look_up(
@@ -97,14 +97,14 @@ def _linear_row(image: Tensor, lines: Tensor, numbers: Rows, out: Out = None) ->
     return output
 
 
-_linear = rowwise(
+_linear = RowOp(
     "linear_levels",
     "",
     _linear_row,
     lambda image, lines, numbers: [all(scale == 1 and not round(shift) for scale, shift in row) for row in numbers],
     raw=True,
     keeps_format=True,
-)
+).op
 
 
 def linear_levels(
@@ -154,7 +154,7 @@ def _look_up_floats_row(image: Tensor, tables: Tensor, read: Entries | None, out
     return out
 
 
-_look_up_floats = rowwise(
+_look_up_floats = RowOp(
     "look_up_floats",
     "",
     _look_up_floats_row,
@@ -162,7 +162,7 @@ _look_up_floats = rowwise(
     raw=True,
     read=lambda image, tables: [None] * len(image) if built.ready() else _read_entries(image, tables),
     dtype=lambda image, tables: tables.dtype,
-)
+).op
 
 
 def look_up_floats(
@@ -220,7 +220,7 @@ def _is_linear(image: Tensor, params: Tensor, numbers: Rows) -> list[bool]:
     return [row == [1, 1] for row in numbers]
 
 
-_gamma = rowwise("gamma", "", _gamma_row, _is_linear, raw=True)
+_gamma = RowOp("gamma", "", _gamma_row, _is_linear, raw=True).op
 
 
 def gamma(

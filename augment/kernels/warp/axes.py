@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import c as in_c
 from .maths import BORDERS, PADDINGS, fold_index, per_channel
 
 
@@ -168,21 +167,6 @@ def windows(
                 flips = [axis for axis, turn in zip((1, 2), turned[i], strict=True) if turn]
                 found[i] = Window(slice(top, bottom), slice(left, right), flips, corners)
     return found
-
-
-def resize_window(
-    image: Tensor,  # (C, H, W), uint8
-    window: Window,
-    out: Tensor,  # (C, h, w), uint8, where to write
-) -> Tensor:
-    """Resize a window of bytes linearly; without a kernel for it one axis after the other, each rounded."""
-    if in_c.resize(image, window.rows, window.columns, window.flips, window.corners, out):
-        return out
-    part = image[None, :, window.rows, window.columns]
-    target = torch.empty_like(out) if window.flips else out
-    size, corners = list(out.shape[1:]), window.corners
-    torch.ops.aten.upsample_bilinear2d.out(part, size, corners, None, None, out=target[None])
-    return out.copy_(target.flip(window.flips)) if window.flips else out
 
 
 def shifted(

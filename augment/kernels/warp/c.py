@@ -1,6 +1,5 @@
 """Geometry of bytes."""
 
-import struct
 from collections.abc import Sequence
 
 import torch
@@ -8,9 +7,7 @@ from torch import Tensor
 
 from .. import built
 
-IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 MOST_LEVELS = 4
-MOST_PIXELS = 2**28  # whose places 32 bits count
 EDGE = 1  # as ``kernels.warp.maths.PADDINGS`` numbers it
 Axis = tuple[float, float, int, int]  # factor, offset, start, size: see csrc/image.h
 
@@ -26,7 +23,7 @@ def resample_axes(
     """Resample a window of an image linearly along both axes; what is beside the window is padding."""
     if not built.fits(image, out):
         return False
-    level = _levels(fill, len(image))
+    level = built.levels(fill, len(image))
     if level is None or not (image.numel() and out.numel()):
         return False
     return built.library.resample_axes(built.address(image), built.address(out), y, x, padding, level)
@@ -64,29 +61,12 @@ def warp(
     out: Tensor,  # (C, h, w), uint8, where to write
 ) -> bool:
     """Warp an image linearly by a homography."""
-    return max(levels) <= MOST_LEVELS and warp_or_displace(image, matrix, projective, None, levels, padding, fill, out)
-
-
-def warp_or_displace(
-    image: Tensor,
-    matrix: Sequence[Sequence[float]],
-    projective: bool,
-    field: Tensor | None,
-    levels: tuple[int, int],
-    padding: int,
-    fill: Sequence[float],
-    out: Tensor,
-) -> bool:
-    """Warp by a homography, or by the displacements of a field where there is one."""
-    if not built.fits(image, out) or not (image.numel() and out.numel()):
+    if max(levels) > MOST_LEVELS or not built.can_warp(image, out):
         return False
-    level, (height, width) = _levels(fill, len(image)), image.shape[1:]
-    if level is None or (height + 3) * (width + 3) > MOST_PIXELS:
+    level, where = built.levels(fill, len(image)), built.address(out)
+    if level is None:
         return False
-    place = built.address(out if field is None else field)
-    return built.library.warp(
-        built.address(image), built.address(out), matrix, projective, place, field is not None, levels, padding, level
-    )
+    return built.library.warp(built.address(image), where, matrix, projective, where, False, levels, padding, level)
 
 
 def rearrange(
@@ -101,11 +81,3 @@ def rearrange(
     (step, *strides), (out_step, *out_strides) = image.stride(), out.stride()
     places = (image.data_ptr(), image.shape[1:], strides), (out.data_ptr(), out.shape[1:], out_strides)
     return built.library.rearrange(*places, step, out_step, -2 in flips, -1 in flips, bytes(rows))
-
-
-def _levels(fill: Sequence[float], channels: int) -> bytes | None:
-    """Give a fill as a float for each channel, where it is between levels of bytes."""
-    if not all(0 <= level <= 255 for level in fill):
-        return None
-    levels = list(fill) or [0.0]
-    return struct.pack(f"{channels}f", *(levels * channels if len(levels) == 1 else levels))

@@ -8,7 +8,7 @@ from torch import Tensor
 from ...common.dtypes import load
 from ...common.opaque import by_rows
 from .. import built
-from ..kernel import Out, Rows, keep_rows, rowwise
+from ..kernel import Out, RowOp, Rows, keep_rows
 from . import axes, maths
 from . import c as in_c
 from . import matrices as geometry
@@ -96,7 +96,7 @@ def _warp_row(
     if line.whole and not matrices.requires_grad:
         return permuted(image, [*line.matrix[0], *line.matrix[1]], h, w, maths.BORDERS[padding], fill, out)
     if line.window is not None and out is not None:
-        return axes.resize_window(image, line.window, out)
+        return _resize_window(image, line.window, out)
     if out is not None and mode == maths.MODES["bilinear"] and _warp_bytes(image, line, padding, fill, projective, out):
         return out
     out = out if out is None or out.dtype == torch.promote_types(image.dtype, torch.float32) else None
@@ -113,6 +113,21 @@ def _warp_row(
     if line.along is not None and not matrices.requires_grad:
         return maths.sample_grid(read[None], torch.add(*line.along)[None], mode, padding, fill)[0]
     return maths.homography(read[None], matrices[None, -3:], h, w, mode, padding, fill, projective)[0]
+
+
+def _resize_window(
+    image: Tensor,  # (C, H, W), uint8
+    window: axes.Window,
+    out: Tensor,  # (C, h, w), uint8, where to write
+) -> Tensor:
+    """Resize a window of bytes linearly; without a kernel for it one axis after the other, each rounded."""
+    if in_c.resize(image, window.rows, window.columns, window.flips, window.corners, out):
+        return out
+    part = image[None, :, window.rows, window.columns]
+    target = torch.empty_like(out) if window.flips else out
+    size, corners = list(out.shape[1:]), window.corners
+    torch.ops.aten.upsample_bilinear2d.out(part, size, corners, None, None, out=target[None])
+    return out.copy_(target.flip(window.flips)) if window.flips else out
 
 
 def _warp_bytes(image: Tensor, line: Line, padding: int, fill: list[float], projective: bool, out: Tensor) -> bool:
@@ -162,7 +177,7 @@ def _is_identity_line(image: Tensor, matrices: Tensor, lines: list[Line], h: int
     return is_identity(image, matrices, [line.matrix for line in lines], h, w)
 
 
-_warp = rowwise(
+_warp = RowOp(
     "warp_homography",
     "SymInt h, SymInt w, int mode, int padding, float[] fill, bool projective, bool filtered",
     _warp_row,
@@ -170,15 +185,15 @@ _warp = rowwise(
     given_size,
     raw=True,
     read=_read_lines,
-)
-_warp_nearest = rowwise(
+).op
+_warp_nearest = RowOp(
     "warp_homography_nearest",
     "SymInt h, SymInt w, int padding, float[] fill, bool projective",
     _nearest_row,
     is_identity,
     given_size,
     raw=True,
-)
+).op
 
 
 def warp_homography(

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...common.opaque import by_rows
 from .. import built
-from ..kernel import Out, Rows, empty_bytes_like, rowwise
+from ..kernel import Out, RowOp, Rows, empty_bytes_like
 from . import c as in_c
 from . import maths
 from . import matrices as geometry
@@ -153,7 +153,7 @@ def overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice]:
     return slice(start, stop), slice(first, first + stop - start)
 
 
-_permute = rowwise(
+_permute = RowOp(
     "permute",
     "SymInt h, SymInt w, str border, float[] fill",
     _permute_row,
@@ -163,7 +163,7 @@ _permute = rowwise(
     runs=True,
     keeps_format=True,
     whole=_at_once,
-)
+).op
 
 
 def permute(

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...common.dtypes import load, store
-from ...common.opaque import LIBRARY, by_rows, define
+from ...common.opaque import by_rows, define, differentiate
 from ..kernel import empty_bytes_like
 from . import c as in_c
 from . import maths
@@ -67,14 +67,14 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     return _spread_op(gradient, *ctx.size, ctx.corners), None, None, None
 
 
-torch.library.register_autograd("augment::resize", _backward, setup_context=_remember, lib=LIBRARY)
+differentiate(_op, _backward, _remember)
 
 
 def _spread_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     return _op(gradient, *ctx.size, ctx.corners), None, None, None
 
 
-torch.library.register_autograd("augment::spread", _spread_backward, setup_context=_remember, lib=LIBRARY)
+differentiate(_spread_op, _spread_backward, _remember)
 
 
 def resize(
@@ -120,7 +120,7 @@ def _place_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     return _place_op(gradient, -ctx.top, -ctx.left, *ctx.size, [0.0]), None, None, None, None, None
 
 
-torch.library.register_autograd("augment::place", _place_backward, setup_context=_remember_place, lib=LIBRARY)
+differentiate(_place_op, _place_backward, _remember_place)
 
 
 def cut_window(

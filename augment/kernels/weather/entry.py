@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...common.opaque import by_rows
-from ..kernel import Out, rowwise
+from ..kernel import Out, RowOp
 from . import maths
 
 
@@ -47,14 +47,14 @@ def _rain_row(image: Tensor, params: Tensor, drops: Drops, out: Out = None) -> T
     return out
 
 
-_rain = rowwise(
+_rain = RowOp(
     "rain",
     "",
     _rain_row,
     lambda image, params, rows: [drops.number < 1 for drops in rows],
     raw=True,
     read=_read_drops,
-)
+).op
 
 
 def rain(
