@@ -115,7 +115,7 @@ def anchors(page: Path) -> Iterator[str]:
         yield re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"], ids=str)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"], ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if "://" not in link:
@@ -139,3 +139,48 @@ def test_names_exist(page: Path) -> None:
 def test_every_public_name_is_told() -> None:
     words = set(re.findall(r"\w+", "\n".join(page.read_text() for page in PAGES)))
     assert set(augment.__all__) <= words
+
+
+# --------------------------------------------------------------------------------------------------------- the figures
+
+SPEED = (ROOT / "README.md", ROOT / "docs" / "speed.md")
+
+
+@pytest.mark.parametrize("page", SPEED, ids=name)
+def test_table_of_speed_is_what_was_measured(page: Path) -> None:
+    from harness import report, results
+
+    folder = ROOT / "benchmarks" / "results"
+    cpu, pipelines, kernels, both = (
+        report.overview(results.read(folder / f"{run}.json"))
+        for run in ("cpu", "pipelines", "bytes", "pipelines_bytes")
+    )
+    lines = page.read_text().partition(f"{cpu}\n")[2].splitlines()[:3]
+
+    def cells(line: str) -> list[str]:
+        return [cell.strip() for cell in line.strip("|").split("|")]
+
+    def row(overview: str) -> list[str]:
+        head, _, values, *_ = map(cells, overview.splitlines())
+        found = dict(zip(head, values, strict=True))
+        return [found.get(column, "") for column in cells(cpu.splitlines()[0])[1:]]
+
+    assert [cells(line)[1:] for line in lines] == [row(pipelines), row(kernels), row(both)]
+
+
+def test_table_of_pipelines_is_what_was_measured() -> None:
+    from harness import report, results
+
+    data = results.read(ROOT / "benchmarks" / "results" / "pipelines_bytes.json")
+    text = SPEED[1].read_text()
+    found = {(r.label, r.peer): f"{r.value:.2f}x" for r in report.ratios(data["rows"])}
+    for label in {label for label, _ in found}:
+        assert f"| {label} | {found[label, 'torchvision loop']} | {found[label, 'albumentations']} |" in text
+
+
+def test_readme_counts_the_ops() -> None:
+    from augment.testing import mixes, ops
+
+    policies = len(augment.policies.__all__) - 1  # and the names of their operations
+    told = f"There are {len(ops())} ops for single images, {len(mixes())} mixes and {policies} policies."
+    assert told in (ROOT / "README.md").read_text()
