@@ -1,5 +1,6 @@
-"""What the README and the pages in docs/ say is true: every block of Python runs as it stands there."""
+"""What the README, docs/ and CONTRIBUTING say is true: blocks of Python in the first two run as they stand there."""
 
+import inspect
 import os
 import re
 import shlex
@@ -184,3 +185,10 @@ def test_readme_counts_the_ops() -> None:
     policies = len(augment.policies.__all__) - 1  # and the names of their operations
     told = f"There are {len(ops())} ops for single images, {len(mixes())} mixes and {policies} policies."
     assert told in (ROOT / "README.md").read_text()
+
+
+def test_op_in_contributing_is_the_one_of_the_library() -> None:
+    (block,) = blocks(ROOT / "CONTRIBUTING.md", "python")
+    assert block.text == inspect.getsource(augment.RandomRotation)
+    file = inspect.getsourcefile(augment.RandomRotation)
+    assert file and f"`{Path(file).relative_to(ROOT).as_posix()}`" in (ROOT / "CONTRIBUTING.md").read_text()
