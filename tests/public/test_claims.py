@@ -85,10 +85,10 @@ def test_choices_of_a_batch(kornia: Any, v2: Any, albumentations: Any) -> None:
 def test_compiling(kornia: Any, v2: Any) -> None:
     image = one_image()
     whole(kornia.RandomHorizontalFlip(), image)
-    with pytest.raises(Exception, match="data-dependent"):
+    with pytest.raises(Exception, match="(?i)data-dependent"):
         whole(kornia.ColorJitter(0.2, 0.2, 0.2, 0.2), image)
     torch._dynamo.reset()
-    with pytest.raises(Exception, match="Data-dependent"):
+    with pytest.raises(Exception, match="(?i)data-dependent"):
         whole(v2.RandomHorizontalFlip(), image)
 
 
@@ -131,6 +131,7 @@ def test_labels_under_elastic_warps(kornia: Any, v2: Any, albumentations: Any) -
     assert not np.array_equal(found, points[0].numpy())
 
 
+@pytest.mark.filterwarnings("ignore:RandomCutMixV2:DeprecationWarning")
 def test_labels_in_mixes(kornia: Any, v2: Any, albumentations: Any) -> None:
     from torchvision import tv_tensors as tv
 
