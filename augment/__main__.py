@@ -1,14 +1,20 @@
-"""The command line: ``python -m augment preview`` draws the ops, ``python -m augment list`` names them."""
+"""The command line: ``preview`` draws the ops, ``list`` names them, ``info`` says what is installed."""
 
 import argparse
+import importlib.metadata
 import inspect
 import os
+import platform
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
+from . import __version__
+from .kernels.built import library
 from .testing import mixes, ops
 
 HEADINGS = ("Op", "Kind", "Constructor", "What it does")
@@ -32,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """Say what the command line understands."""
     whole = argparse.ArgumentParser(prog="python -m augment", description="Image augmentations for PyTorch.")
+    whole.add_argument("--version", action="version", version=f"augment {__version__}")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
 
     command = commands.add_parser(
@@ -53,6 +60,13 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("list", help="print the table of ops", description="Print the table of ops.")
     command.add_argument("--markdown", action="store_true", help="print it in Markdown")
     command.set_defaults(command=show_list)
+
+    command = commands.add_parser(
+        "info",
+        help="print what a bug report needs",
+        description="Print versions, kernels, threads and devices, to be pasted into a bug report.",
+    )
+    command.set_defaults(command=show_info)
     return whole
 
 
@@ -81,6 +95,49 @@ def show_list(args: argparse.Namespace) -> int:
     """Print the table of ops."""
     print(markdown(table()) if args.markdown else columns(table(), shutil.get_terminal_size((120, 0)).columns))
     return 0
+
+
+def show_info(args: argparse.Namespace) -> int:
+    """Print versions, kernels, threads and devices."""
+    facts = info()
+    width = max(map(len, facts))
+    print("\n".join(f"{name:{width}}  {fact}" for name, fact in facts.items()))
+    return 0
+
+
+def info() -> dict[str, str]:
+    """Name what a bug report needs: versions, kernels in C, threads and devices."""
+    return {
+        "augment": f"{__version__} in {os.path.dirname(os.path.abspath(__file__))}",
+        "torch": torch.__version__,
+        "torchvision": version("torchvision"),
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "kernels in C": kernels(),
+        "threads": f"{torch.get_num_threads()} of PyTorch on {os.cpu_count()} processors",
+        "devices": ", ".join(devices()),
+    }
+
+
+def version(package: str) -> str:
+    """Name the version of a package that need not be there, without importing it."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def kernels() -> str:
+    """Name the instruction sets that there are kernels for; the last one is in use unless a test chose another."""
+    sets = library.sets() if library else []
+    return f"for {', '.join(sets)}; in use: {sets[-1]}" if sets else "not built"
+
+
+def devices() -> list[str]:
+    """Name what PyTorch can compute on."""
+    found = [f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
+    return ["cpu", *found, *["mps"] * torch.backends.mps.is_available()]
 
 
 def table() -> list[tuple[str, ...]]:

@@ -1,6 +1,7 @@
-"""The command line: the picture of ``preview``, the table of ``list``, and what goes wrong."""
+"""The command line: the picture of ``preview``, the table of ``list``, what ``info`` says, and what goes wrong."""
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,11 @@ from PIL import Image, ImageChops, ImageDraw, ImageOps
 from PIL.Image import Transpose
 
 import augment
-from augment.__main__ import first_sentence, main, markdown, table
+from augment import __main__ as command_line
+from augment.__main__ import first_sentence, info, main, markdown, table
 from augment.gallery import photographs, preview
 from augment.gallery.photographs import ANYWHERE, CARRIED, HEIGHT, WIDTH, batch, read
+from augment.kernels import ready
 from augment.testing import cases, mixes, ops
 from tests.support.helpers import distance
 
@@ -364,7 +367,9 @@ def test_scikit_image_is_not_needed_for_photographs_of_ones_own(photo, out, monk
     assert run(photo, "--ops", "RandomGrayscale", "--out", out) == 0
 
 
-@pytest.mark.parametrize("args", [[], ["paint"], ["preview", "--seed", "x"], ["preview", "--ops"], ["list", "--html"]])
+@pytest.mark.parametrize(
+    "args", [[], ["paint"], ["preview", "--seed", "x"], ["preview", "--ops"], ["list", "--html"], ["info", "x"]]
+)
 def test_usage(args, capsys):
     with pytest.raises(SystemExit) as left:
         main(args)
@@ -415,3 +420,44 @@ def test_first_sentence():
 
 def test_a_bar_in_a_cell_does_not_end_it():
     assert markdown([("A", "b", "A(x='|')", "C.")]).endswith("| A | b | `A(x='\\|')` | C. |")
+
+
+# ------------------------------------------------------------------------------------------------------------ the info
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"augment {augment.__version__}\n"
+
+
+def test_info_says_what_is_there(capsys):
+    assert main(["info"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    said = {name: line[len(name) :].strip() for name, line in zip(info(), lines, strict=True)}
+    assert all(line.startswith(name) for name, line in zip(info(), lines, strict=True))
+    assert said == info() and all(said.values())
+    assert said["augment"] == f"{augment.__version__} in {Path(augment.__file__).parent}"
+    assert said["torch"] == torch.__version__ and said["python"] == platform.python_version()
+    assert said["threads"] == f"{torch.get_num_threads()} of PyTorch on {os.cpu_count()} processors"
+    assert (said["kernels in C"] != "not built") == ready()
+    assert said["devices"].startswith("cpu")
+
+
+def test_info_without_kernels_and_torchvision(monkeypatch):
+    monkeypatch.setattr(command_line, "built", None)
+    assert info()["kernels in C"] == "not built"
+    assert command_line.version("no-such-package") == "not installed"
+
+
+def test_info_names_sets_and_devices(monkeypatch):
+    class Built:
+        sets = staticmethod(lambda: ["base", "avx2"])
+
+    monkeypatch.setattr(command_line, "built", Built)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda i: f"Card {i}")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert info()["kernels in C"] == "for base, avx2; in use: avx2"
+    assert info()["devices"] == "cpu, cuda:0 Card 0, cuda:1 Card 1, mps"
