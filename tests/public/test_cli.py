@@ -446,7 +446,7 @@ def test_info_says_what_is_there(capsys):
 
 
 def test_info_without_kernels_and_torchvision(monkeypatch):
-    monkeypatch.setattr(command_line, "built", None)
+    monkeypatch.setattr(command_line, "library", None)
     assert info()["kernels in C"] == "not built"
     assert command_line.version("no-such-package") == "not installed"
 
@@ -455,7 +455,7 @@ def test_info_names_sets_and_devices(monkeypatch):
     class Built:
         sets = staticmethod(lambda: ["base", "avx2"])
 
-    monkeypatch.setattr(command_line, "built", Built)
+    monkeypatch.setattr(command_line, "library", Built)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda i: f"Card {i}")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
