@@ -39,15 +39,18 @@ from .ops import (
 from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
 from .sampling.params import Param
 from .saving import from_dict, from_yaml, plain, to_dict, to_yaml
+from .targets.keys import KEYS, Boxes
 from .targets.ragged import pad_labels, unpad_labels
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "KEYS",
     "AugMix",
     "AugmentationBase2D",
     "AugmentationSequential",
     "AutoAugment",
+    "Boxes",
     "Deformation",
     "Field",
     "GeometricAugmentationBase2D",

@@ -81,6 +81,7 @@ class Labels(Key):
     watched: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         cls.ranks = (1 + len(cls.tail), 2 + len(cls.tail))
 
     def moved(self, value: Tensor, warp: Warp, clip: bool) -> Tensor:

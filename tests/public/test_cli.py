@@ -13,6 +13,7 @@ from PIL.Image import Transpose
 
 import augment
 from augment import __main__ as command_line
+from augment import gallery
 from augment.__main__ import first_sentence, info, main, markdown, table
 from augment.gallery import photographs, preview
 from augment.gallery.photographs import ANYWHERE, CARRIED, HEIGHT, WIDTH, batch, read
@@ -354,8 +355,8 @@ def test_an_interrupted_picture_leaves_nothing(photo, out, capsys, monkeypatch, 
 @pytest.mark.parametrize("module, package", [("PIL", "pillow"), ("tqdm", "tqdm"), ("skimage", "scikit-image")])
 def test_a_package_that_is_missing(out, capsys, monkeypatch, no_work, module, package):
     for name in ("preview", "photographs"):
-        monkeypatch.delitem(sys.modules, f"augment.{name}")
-        monkeypatch.delattr(augment, name)
+        monkeypatch.delitem(sys.modules, f"augment.gallery.{name}")
+        monkeypatch.delattr(gallery, name)
     monkeypatch.setitem(sys.modules, module, None)
     refused(capsys, run("--out", out), package, 'pip install ".[demo]"')
     assert not out.exists()

@@ -1,0 +1,57 @@
+"""The plan of ``fuse=True`` is made once, and anew when what it hangs on changes."""
+
+from typing import Any
+
+import pytest
+import torch
+
+import augment as K
+from augment.containers import fuse
+from tests.support.helpers import call_seeded, picture
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count what is planned."""
+    made: list[int] = []
+    planned = fuse._lengths
+
+    def counted(*args: Any) -> list[int]:
+        made.append(1)
+        return planned(*args)
+
+    monkeypatch.setattr(fuse, "_lengths", counted)
+    return made
+
+
+def test_a_plan_is_made_once(plans: list[int]) -> None:
+    pipeline = K.AugmentationSequential(K.RandomAffine(20.0), K.RandomRotation(20.0), K.RandomInvert(), fuse=True)
+    for _ in range(3):
+        pipeline(picture())
+        pipeline.inverse(picture())
+    assert len(plans) == 1
+
+
+def test_a_plan_is_made_anew_when_flags_change(plans: list[int]) -> None:
+    pipeline = K.AugmentationSequential(K.RandomAffine(20.0), K.RandomRotation(20.0), fuse=True)
+    assert repr(pipeline).count("as one") == 1
+    pipeline[1].flags["padding_mode"] = "border"  # no longer alike
+    assert repr(pipeline).count("as one") == 0
+    torch.testing.assert_close(
+        call_seeded(pipeline, picture()),
+        call_seeded(K.AugmentationSequential(K.RandomAffine(20.0), pipeline[1]), picture()),
+    )
+    made = len(plans)
+    pipeline[1].flags["padding_mode"] = "zeros"
+    pipeline(picture())
+    pipeline(picture())
+    assert repr(pipeline).count("as one") == 1 and len(plans) == made + 1
+
+
+def test_a_plan_follows_a_gate_that_hangs_on_it() -> None:
+    """Edges of a frame are what a closed gate brings together, so that a crop by itself may join zeros when open."""
+    pipeline = K.AugmentationSequential(K.RandomAffine(20.0), K.RandomResizedCrop((8, 8), p=1.0), fuse=True)
+    before = repr(pipeline).count("as one")
+    pipeline[1].p = 0.5
+    assert repr(pipeline).count("as one") != before or before == 0
+    assert pipeline(picture()).shape[-2:] == (8, 8)
