@@ -32,6 +32,11 @@ class Choice(AugmentationSequential):
             raise ValueError(f"{name}: ops: expected at least one, got none")
         super().__init__(*ops, **options)
 
+    def choose(self, selection: Selection) -> None:
+        """Run what a selection draws."""
+        self.selection = selection
+        self.plan(self.extra_args)
+
     def extra_repr(self) -> str:
         chosen = self.selection
         if chosen is None:
@@ -59,7 +64,7 @@ class OneOf(Choice):
     ) -> None:
         super().__init__(*ops, **options)
         checked = weights_for(weights, len(ops), "weights")
-        self.selection = Selection(len(ops), (1, 1), checked, p=probability(p, "p"))
+        self.choose(Selection(len(ops), (1, 1), checked, p=probability(p, "p")))
 
 
 class SomeOf(Choice):
@@ -89,7 +94,7 @@ class SomeOf(Choice):
         checked = weights_for(weights, len(ops), "weights")
         most = sum(map(bool, checked)) if checked else len(ops)
         limits = how_many(n, most, "n", None if replace else most)
-        self.selection = Selection(len(ops), limits, checked, replace, p=probability(p, "p"))
+        self.choose(Selection(len(ops), limits, checked, replace, p=probability(p, "p")))
 
 
 class RandomOrder(Choice):
@@ -103,7 +108,7 @@ class RandomOrder(Choice):
 
     def __init__(self, *ops: nn.Module, p: float | Tensor = 1.0, **options: Any) -> None:
         super().__init__(*ops, **options)
-        self.selection = Selection(len(ops), (len(ops), len(ops)), shuffled=True, p=probability(p, "p"))
+        self.choose(Selection(len(ops), (len(ops), len(ops)), shuffled=True, p=probability(p, "p")))
 
 
 class RandomApply(Choice):
@@ -118,4 +123,4 @@ class RandomApply(Choice):
     def __init__(self, ops: Sequence[nn.Module] | nn.Module, p: float | Tensor = 0.5, **options: Any) -> None:
         several = isinstance(ops, (Sequence, nn.ModuleList))
         super().__init__(AugmentationSequential(*ops) if several else ops, **options)
-        self.selection = Selection(1, (1, 1), p=probability(p, "p"))
+        self.choose(Selection(1, (1, 1), p=probability(p, "p")))

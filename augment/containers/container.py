@@ -1,6 +1,5 @@
 """What all containers share: the draw for their children, and the way of targets through them and back."""
 
-import itertools
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -211,8 +210,18 @@ class Container(Node):
         """The steps that are done as one together."""
         if not self.fuse:
             return [[step] for step in steps]
-        rest = iter(steps)
-        return [list(itertools.islice(rest, n)) for n in self._plan.runs([step.child for step in steps], options)]
+        return fuse.grouped(steps, self._plan.runs([step.child for step in steps], options))
+
+    def plan(self, options: Mapping[str, Flags]) -> None:
+        """Make the plan of ``fuse=True`` for calls with these options, and those of the containers inside.
+
+        A call would make it as well, but what a call keeps, the compiler takes for a change and compiles again.
+        """
+        if self.fuse:
+            self._plan.runs([step.child for step, _ in self._places()], options)
+        for child in self.children():
+            if isinstance(child, Container):
+                child.plan({**options, **child.extra_args})
 
     def _refuse_plain(self) -> None:
         """Refuse to lead back through modules that cannot, if they are not to be skipped."""

@@ -1,6 +1,7 @@
 """Ops of a container that are done as one: a run that moves pixels is one warp, one that changes colours one pass."""
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +43,12 @@ class Plan:
             kept = [None if entry is None else (dict(entry[0]), entry[1]) for entry in state]
             self.made_for = [options.get("image"), *kept]
         return self.lengths
+
+
+def grouped(steps: Sequence[Step], lengths: Sequence[int]) -> list[list[Step]]:
+    """Steps in groups of these lengths."""
+    rest = iter(steps)
+    return [list(itertools.islice(rest, n)) for n in lengths]
 
 
 def _lengths(children: Sequence[nn.Module], options: Mapping[str, Flags]) -> list[int]:

@@ -16,6 +16,7 @@ from ..targets import samples as values
 from ..targets import target as tg
 from ..targets.keys import read_keys
 from ..targets.target import Target, Value
+from . import fuse as fusing
 from .container import Container
 from .options import options_for
 from .selection import Selection, how_many, weights_for
@@ -103,9 +104,12 @@ class AugmentationSequential(Container):
         if same_on_batch is not None:
             for module in self._drawing():
                 module.same_on_batch = switch(same_on_batch, "same_on_batch")
+        self.plan(self.extra_args)
 
     def extra_repr(self) -> str:
-        runs = self._runs(self._children(), self.extra_args)
+        children = self._children()
+        lengths = fusing.Plan().runs([step.child for step in children], self.extra_args) if self.fuse else []
+        runs = fusing.grouped(children, lengths)
         return "\n".join(f"as one: {', '.join(step.name for step in run)}" for run in runs if len(run) > 1)
 
     def forward(
