@@ -79,7 +79,8 @@ class Param:
         """The value with what changes nothing in rows whose gate (B,) is closed."""
         if self.neutral is None:
             return value
-        return torch.where(gate.view(-1, *(1 for _ in value.shape[1:])), value, self.neutral)
+        rows = gate if value.ndim == 1 else gate.view(-1, *(1 for _ in value.shape[1:]))
+        return torch.where(rows, value, self.neutral)
 
     def repeated(self, value: Tensor, count: int, copies: int, block: int) -> Tensor:
         """The value for copies of rows, of which there were ``count``; see ``repeat_rows``.

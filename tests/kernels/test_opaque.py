@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from augment import kernels as native
+from augment.common import opaque
 from augment.kernels.blur import maths as filters
 from augment.kernels.warp import maths as resample
 from augment.sampling import draw
@@ -194,3 +195,14 @@ def test_learnable_bounds_get_a_gradient() -> None:
         bound = torch.nn.Parameter(torch.zeros(()))  # a range that starts empty has to be able to grow
         (build(bound)(image) * torch.rand(image.shape)).sum().backward()
         assert bound.grad is not None and bound.grad.abs() > 0
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_backward_where_pytorch_makes_it_elsewhere(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opaque, "MAKES", known and opaque.MAKES)
+    op = opaque.define(f"doubled_{known}", "(Tensor image) -> Tensor", lambda image: image * 2, torch.empty_like)
+    opaque.differentiate(op, lambda ctx, gradient: gradient * 2)
+    image = torch.rand(3, requires_grad=True)
+    op(image).sum().backward()
+    assert image.grad is not None and image.grad.tolist() == [2.0, 2.0, 2.0]
+    torch.library.opcheck(op, (image,))
