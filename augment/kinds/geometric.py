@@ -192,7 +192,7 @@ class Geometric(Augmentation, kind=True):
     def inverse_values(self, *values: Any, data_keys: Sequence[str], params: Params | None, **overrides: Any) -> Any:
         """An image by itself, or the values of several data keys, led back."""
         if data_keys == ["image"]:
-            return self.inverse(*values, params, **overrides)
+            return self.inverse(values[0], params, **overrides)
         self.override_flags(overrides)
         targets, params = tg.as_targets(values, data_keys), self.of_call(params)[0]
         moved = self.lead_back(targets, params, {"image": overrides}, type(self).__name__)

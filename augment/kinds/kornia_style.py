@@ -111,10 +111,10 @@ def geometric_image(
 ) -> Tensor:
     """The image of a user's ``apply_transform``, with skipped rows as they were."""
     self.check_shape(image.shape, flags)
-    warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
+    moved: Warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
     work = load(image, unit=True)
     work = work if self.own else _guarded(work, image)
-    output = store(self.apply_transform(work, params, flags, warp.matrix), image.dtype, unit=True)
+    output = store(self.apply_transform(work, params, flags, moved.matrix), image.dtype, unit=True)
     return self.select(gate, output, image)
 
 
@@ -122,11 +122,11 @@ def geometric_mask(
     self: Any, mask: Tensor, params: Params, gate: Tensor | None, flags: Flags, warp: Warp | None, options: Flags
 ) -> Tensor:
     """A mask through a user's ``apply_transform_mask``, or else its ``apply_transform`` with the nearest pixels."""
-    warp = self.gated_warp(mask, params, flags, gate) if warp is None else warp
+    moved: Warp = self.gated_warp(mask, params, flags, gate) if warp is None else warp
     mode = flags.get("resample")
     nearest = {**flags, "resample": type(mode)["NEAREST"] if isinstance(mode, Enum) else "nearest", **options}
     exact = mask.dtype in EXACT_IN_FLOAT32
-    work, matrix = (mask.float(), warp.matrix.float()) if exact else (mask.double(), warp.matrix.double())
+    work, matrix = (mask.float(), moved.matrix.float()) if exact else (mask.double(), moved.matrix.double())
     apply = self.apply_transform_mask if "apply_transform_mask" in self.overrides else self.apply_transform
     output = apply(work if self.own else _guarded(work, mask), params, nearest, matrix)
     output = output if mask.is_floating_point() else output.round()
