@@ -26,10 +26,7 @@ class RandomRotation(Geometric):
     Args:
         degrees: (low, high), or one number for -number..number; within -360..360.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one angle among the rows.
         align_corners: accepted for compatibility; pixel centres are integers either way.
-        p: probability that a row is rotated.
-        keepdim: give the output the rank of the input.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
         fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
@@ -74,12 +71,9 @@ class RandomAffine(Geometric):
         scale: (low, high) of the factor, within 1e-6..1e6; (x low, x high, y low, y high) draws one for each axis.
         shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high).
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
         align_corners: accepted for compatibility; pixel centres are integers either way.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
         fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -172,11 +166,8 @@ class RandomShear(Geometric):
     Args:
         shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high); within -360..360.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
         align_corners: accepted for compatibility; pixel centres are integers either way.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
         fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
     Shape:
@@ -232,11 +223,8 @@ class RandomTranslate(Geometric):
             no shift; in -1..1.
         translate_y: the same for the height.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
         align_corners: accepted for compatibility; pixel centres are integers either way.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
         fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
     Shape:
@@ -289,10 +277,7 @@ class RandomPerspective(Geometric):
     Args:
         distortion_scale: how far a corner moves at most, as a fraction of half the width and height; in 0..1.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
         align_corners: accepted for compatibility; pixel centres are integers either way.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
         sampling_method: ``"basic"`` moves the corners inwards, ``"area_preserving"`` to either side.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
         fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.

@@ -35,9 +35,6 @@ class RandomGaussianBlur(Intensity):
         sigma: (low, high) of the standard deviation in pixels.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
         separable: accepted for compatibility; the filter is always separated.
-        same_on_batch: share one sigma among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -83,9 +80,6 @@ class RandomBoxBlur(Intensity):
         kernel_size: size (height, width) of the window, or one number for both.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
         normalized: accepted for compatibility; the filter is always separated, and always a mean.
-        same_on_batch: blur all rows or none.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -121,9 +115,6 @@ class RandomMedianBlur(Intensity):
 
     Args:
         kernel_size: size (height, width) of the window, odd, or one number for both.
-        same_on_batch: blur all rows or none.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -161,9 +152,6 @@ class RandomMotionBlur(Intensity):
             most and its right end not at all, before it is turned.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
         resample: how the line is turned: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -253,9 +241,6 @@ class RandomDefocus(Intensity):
         radius: (low, high) of the radius in whole pixels, or the largest, with 1 as the smallest.
         alias_blur: (low, high) of the Gaussian's standard deviation in pixels, or the largest.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -319,9 +304,6 @@ class RandomZoomBlur(Intensity):
     Args:
         max_factor: (low, high) of the largest zoom, at least 1, or its upper bound.
         steps: how many images are averaged.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -360,9 +342,6 @@ class RandomSharpness(Intensity):
     Args:
         sharpness: (low, high) of the factor, or its upper bound: 0 is the smoothed copy, 1 the image, and more is
             sharper.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

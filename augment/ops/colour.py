@@ -25,9 +25,6 @@ class RandomBrightness(Intensity):
     Args:
         brightness: (low, high) of the factor f, or one number for 1 -+ number; within 0..2. The image gains f - 1.
         clip_output: cut the image to [0, 1] before and after.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -68,9 +65,6 @@ class RandomContrast(Intensity):
     Args:
         contrast: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
         clip_output: cut the image to [0, 1] before and after.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -108,9 +102,6 @@ class RandomGrayscale(Intensity):
 
     Args:
         rgb_weights: one weight a channel; None for ITU-R BT.601 luma on three channels, and the mean on other numbers.
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), any C.
@@ -156,9 +147,6 @@ class RandomSaturation(Intensity):
 
     Args:
         saturation: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation to change.
@@ -194,9 +182,6 @@ class RandomHue(Intensity):
 
     Args:
         hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one angle among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no hue to turn.
@@ -233,8 +218,6 @@ class Normalize(Intensity):
     Args:
         mean: one number, or one a channel, on the scale of [0, 1].
         std: the same, not zero.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -268,8 +251,6 @@ class Denormalize(Intensity):
     Args:
         mean: one number, or one a channel, on the scale of [0, 1].
         std: the same.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -107,10 +107,7 @@ class RandomCrop(Geometric):
         fill: value of a constant border, on the scale of [0, 1], one or one a channel.
         padding_mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         resample: accepted for compatibility; whole pixels need none.
-        same_on_batch: share one place among the rows.
         align_corners: accepted for compatibility.
-        p: probability that a row is cut at random.
-        keepdim: give the output the rank of the input.
         cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
 
     Shape:
@@ -213,7 +210,6 @@ class CenterCrop(Geometric):
         align_corners: accepted for compatibility.
         resample: accepted for compatibility; whole pixels need none.
         p: accepted for compatibility: the window is the same whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
         cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
 
     Shape:
@@ -274,10 +270,7 @@ class RandomResizedCrop(Geometric):
         scale: (low, high) of the window's area as a fraction of the image's.
         ratio: (low, high) of width over height.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one window among the rows.
         align_corners: whether the centres of the corner pixels of window and output meet, or their edges.
-        p: probability that a row is cut at random.
-        keepdim: give the output the rank of the input.
         cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
 
     Shape:
@@ -350,7 +343,6 @@ class Resize(Geometric):
             and ``"nearest"`` always take the edges.
         antialias: widen the filter when the image shrinks, as torchvision and PIL do.
         p: accepted for compatibility: a frame is resized whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).

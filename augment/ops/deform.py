@@ -39,9 +39,6 @@ class RandomElasticTransform(Geometric):
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        same_on_batch: share one field among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
         fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
     Shape:
@@ -104,9 +101,6 @@ class RandomFisheye(Geometric):
     Args:
         center_x, center_y: (low, high) of the centre, in units.
         gamma: (low, high) of the exponent; positive, and so that no corner is pushed by more than 1e30.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
 
@@ -176,9 +170,6 @@ class RandomThinPlateSpline(Geometric):
         scale: how far a point moves at most along x and along y, in halves of the image's size; in 0..10.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
 
     Shape:
@@ -241,9 +232,6 @@ class RandomGridDistortion(Geometric):
         normalized: scale the widths so that the input's cells fill its frame and nothing comes in from outside.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -41,8 +41,6 @@ class RandomIoUCrop(Geometric):
         size: (height, width) of the output, or one number for both; None for the input's.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         same_on_batch: share the draws among the rows; the boxes of each still decide.
-        p: probability that a row is cut.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).

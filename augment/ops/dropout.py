@@ -162,9 +162,6 @@ class RandomCoarseDropout(Dropout):
         hole_width_range: (low, high) of their widths: whole pixels, or fractions of the image's width.
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
         mask_fill: what to fill masks with, which they can hold; None leaves them alone.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -254,9 +251,6 @@ class RandomGridDropout(Dropout):
         random_offset: whether the grid is shifted by a random part of a unit along each axis.
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
         mask_fill: what to fill masks with, which they can hold; None leaves them alone.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -318,9 +312,6 @@ class RandomErasing(Intensity):
         scale: (low, high) of the rectangle's area as a fraction of the image's.
         ratio: (low, high) of height over width; where 1 lies between, both sides of it are equally likely.
         value: what to fill with, in 0..1.
-        same_on_batch: share one rectangle among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

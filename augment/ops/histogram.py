@@ -18,11 +18,6 @@ class RandomEqualize(Intensity):
     Values outside [0, 1] count as its ends; a channel with nothing to equalise stays as it is. The gradient of an
     equalised row is zero.
 
-    Args:
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-
     Shape:
         (B, C, H, W) to (B, C, H, W).
     """
@@ -43,9 +38,6 @@ class RandomAutoContrast(Intensity):
 
     Args:
         clip_output: cut the result to [0, 1], which only a channel of one value can leave.
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -82,9 +74,6 @@ class RandomClahe(Intensity):
             0 sets no limit.
         grid_size: how many tiles (high, wide).
         slow_and_differentiable: accepted for compatibility; the tables are steps either way.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

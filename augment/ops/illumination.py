@@ -21,9 +21,6 @@ class RandomLinearIllumination(Intensity):
         gain: (low, high) of what is added at most, or one number for just that; within 0..1.
         sign: (low, high) of a number that adds light if it is at least zero and takes it away otherwise, or one number;
             within -1..1.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -62,9 +59,6 @@ class RandomLinearCornerIllumination(Intensity):
         gain: (low, high) of what is added at most, or one number for just that; within 0..1.
         sign: (low, high) of a number that adds light if it is at least zero and takes it away otherwise, or one number;
             within -1..1.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -105,9 +99,6 @@ class RandomGaussianIllumination(Intensity):
         sigma: the same of the standard deviation, drawn for each axis as a fraction of the image; within 0..1.
         sign: (low, high) of a number that adds light if it is at least zero and takes it away otherwise, or one number;
             within -1..1.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.

@@ -100,9 +100,6 @@ class ColorJitter(Jitter):
         contrast: the same for contrast.
         saturation: the same for saturation.
         hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
         order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
             is left out is not done. None draws an order for each row.
 
@@ -127,9 +124,6 @@ class ColorJiggle(Jitter):
         contrast: the same for contrast, from 0 on.
         saturation: the same for saturation, from 0 on.
         hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
         order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
             is left out is not done. None draws an order for each row.
 
@@ -157,9 +151,6 @@ class RandomPhotometricDistort(Intensity):
         saturation: the same for saturation.
         hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
         p_step: probability of each step in a row that is changed.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.

@@ -33,7 +33,6 @@ class RandomMixUpV2(Mix):
         lambda_val: (low, high) of lambda, in 0..1; None for all of it.
         same_on_batch: as ``mode="batch"``; partners stay by row.
         p: probability that a unit of ``mode`` is mixed.
-        keepdim: give the outputs the ranks of the inputs.
         data_keys: what the inputs of a direct call are.
         alpha: draw lambda by Beta(alpha, alpha), stretched to ``lambda_val``; None for evenly.
         mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
@@ -120,7 +119,6 @@ class RandomCutMixV2(Mix):
         beta: draw lambda by Beta(beta, beta); None for 1, which is evenly.
         same_on_batch: as ``mode="batch"``; partners stay by row.
         p: probability that a unit of ``mode`` is mixed.
-        keepdim: give the outputs the ranks of the inputs.
         data_keys: what the inputs of a direct call are.
         use_correct_lambda: give in rows of classes the share of the own image, as the paper does, instead of what is
             pasted.
@@ -212,7 +210,6 @@ class PatchMix(Mix):
         patch_size: the side of the square in pixels, at most the shorter side of the image.
         p: probability that a unit of ``mode`` is mixed.
         same_on_batch: as ``mode="batch"``; partners stay by row.
-        keepdim: give the outputs the ranks of the inputs.
         data_keys: what the inputs of a direct call are.
         mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
         num_classes: give classes as shares of the area (B, num_classes); None for rows (B, 3) of the label, the other's

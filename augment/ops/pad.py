@@ -25,7 +25,6 @@ class PadTo(Geometric):
         size: (height, width) of the output, or one number for both.
         pad_mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         pad_value: value of a constant border, on the scale of [0, 1], one or one a channel.
-        keepdim: give the output the rank of the input.
         crop_if_exceeds: cut an axis that is longer; otherwise it stays as long as it is.
         p: accepted for compatibility: a frame is padded whether the gate is open or closed.
 
@@ -78,7 +77,6 @@ class LongestMaxSize(Geometric):
         align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
             and ``"nearest"`` always take the edges.
         p: accepted for compatibility: a frame is resized whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
         antialias: widen the filter when the image shrinks, as torchvision and PIL do.
 
     Shape:
@@ -123,7 +121,6 @@ class SmallestMaxSize(Geometric):
         align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
             and ``"nearest"`` always take the edges.
         p: accepted for compatibility: a frame is resized whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
         antialias: widen the filter when the image shrinks, as torchvision and PIL do.
 
     Shape:
@@ -171,7 +168,6 @@ class LetterBox(Geometric):
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         antialias: widen the filter when the image shrinks, as torchvision and PIL do.
         p: accepted for compatibility: a frame is fitted whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -219,10 +215,7 @@ class RandomZoomOut(Geometric):
     Args:
         fill: value of the canvas, on the scale of [0, 1], one or one a channel.
         side_range: (low, high) of the canvas's side as a multiple of the image's, within 1..1e6.
-        p: probability that a row is changed.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

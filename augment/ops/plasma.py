@@ -22,9 +22,6 @@ class RandomPlasmaBrightness(Intensity):
     Args:
         roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
         intensity: (low, high) of how much is added at most; at a map of zero as much is taken away.
-        same_on_batch: share one map among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -63,9 +60,6 @@ class RandomPlasmaContrast(Intensity):
 
     Args:
         roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
-        same_on_batch: share one map among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -101,9 +95,6 @@ class RandomPlasmaShadow(Intensity):
         roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
         shade_intensity: (low, high) of what is added in the shadow.
         shade_quantity: (low, high) of the value of the map below which there is shadow, in 0..1.
-        same_on_batch: share one shadow among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.

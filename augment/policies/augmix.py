@@ -33,9 +33,6 @@ class AugMix(Intensity):
         all_ops: whether brightness, color, contrast and sharpness are among the operations.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
         fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -121,9 +121,6 @@ class RandAugment(Policy):
         num_magnitude_bins: into how many bins each range is divided.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
         fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -200,9 +197,6 @@ class TrivialAugment(_Trivial):
         num_magnitude_bins: into how many bins each range is divided, all equally likely.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
         fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -237,9 +231,6 @@ class TrivialAugmentWide(_Trivial):
         num_magnitude_bins: into how many bins each range is divided, all equally likely.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
         fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -270,9 +261,6 @@ class AutoAugment(Policy):
         transformation_matrix_mode: accepted for compatibility; every operation has a matrix.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
         fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
