@@ -55,7 +55,7 @@ def require_border(name: str, shape: Sequence[int], depth: Size, mode: str) -> N
 
 
 def whole_frame(draw: Draw, size: Size) -> Params:
-    """Name the parameters of a resize of the whole frame."""
+    """The parameters of a window that is the whole frame."""
     height, width = draw.shape[-2:]
     zero = draw.gate.float() * 0
     return windows(geometry.rectangle(zero, zero, zero + width, zero + height), (height, width), size)
@@ -93,6 +93,36 @@ def side_to_size(size: int | Size, input_size: Size, side: str) -> Size:
     fixed_height = {"vert": True, "horz": False, "short": height < width, "long": height >= width}[side]
     aspect = width / height
     return (size, max(int(size * aspect), 1)) if fixed_height else (max(int(size / aspect), 1), size)
+
+
+class WholeFrame(Geometric):
+    """Base class of the ops that resize the whole frame to their ``output_size``."""
+
+    looks_beyond = False
+    params = WINDOW
+
+    def sample(self, draw: Draw) -> Params:
+        return whole_frame(draw, self.output_size((draw.shape[-2], draw.shape[-1])))
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
+        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
+
+
+class ResizedWindow(Geometric):
+    """Base class of the ops that cut a window and resize it to their ``output_size``, edge to edge by default."""
+
+    params: Sequence[Param] = WINDOW
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        check_window(params, gate)
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        size = (input.shape[-2], input.shape[-1])
+        output = self.output_size(size)
+        first, last = params["src"][:, 0], params["src"][:, 2]
+        corners = flags.get("align_corners", False) and flags["resample"] != "nearest"
+        matrix = geometry.window_to_frame(torch.cat([first, last - first + 1], 1), output, corners)
+        return Homography(matrix, size, output, projective=False)
 
 
 class RandomCrop(Geometric):
@@ -258,7 +288,7 @@ class CenterCrop(Geometric):
         return Window(params["batch_prob"], ((height - h) // 2, (width - w) // 2), (height, width), self.size)
 
 
-class RandomResizedCrop(Geometric):
+class RandomResizedCrop(ResizedWindow):
     """Cut a window of random area and aspect, and resize it.
 
     Ten windows are tried, and the first that fits is taken; if none does, the largest whose aspect is allowed
@@ -282,7 +312,6 @@ class RandomResizedCrop(Geometric):
 
     looks_beyond = False
     columns = 2 * CANDIDATES + 2
-    params = WINDOW
 
     def __init__(
         self,
@@ -322,17 +351,8 @@ class RandomResizedCrop(Geometric):
         y = (draw.u[:, -1] * (height - h + 1)).floor()
         return windows(geometry.rectangle(x, y, w, h), (height, width), self.size)
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        check_window(params, gate)
 
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
-        first, last = params["src"][:, 0], params["src"][:, 2]
-        corners = flags["align_corners"] and flags["resample"] != "nearest"
-        matrix = geometry.window_to_frame(torch.cat([first, last - first + 1], 1), self.size, corners)
-        return Homography(matrix, (input.shape[-2], input.shape[-1]), self.size, projective=False)
-
-
-class Resize(Geometric):
+class Resize(WholeFrame):
     """Resize the whole frame.
 
     Args:
@@ -350,9 +370,6 @@ class Resize(Geometric):
     Params:
         src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
     """
-
-    looks_beyond = False
-    params = WINDOW
 
     def __init__(
         self,
@@ -372,10 +389,3 @@ class Resize(Geometric):
 
     def output_size(self, size: Size) -> Size:
         return side_to_size(self.size, size, self.side)
-
-    def sample(self, draw: Draw) -> Params:
-        size = (draw.shape[-2], draw.shape[-1])
-        return whole_frame(draw, self.output_size(size))
-
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
-        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))

@@ -28,11 +28,6 @@ class RandomHorizontalFlip(Geometric):
     whole_pixels = True
     looks_beyond = False
 
-    def __init__(
-        self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
-    ) -> None:
-        super().__init__(p=p, p_batch=p_batch, same_on_batch=same_on_batch, keepdim=keepdim)
-
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         height, width = input.shape[-2:]
         matrix = geometry.scaling(-1, 1, width - 1, 0, params["batch_prob"])
@@ -50,11 +45,6 @@ class RandomVerticalFlip(Geometric):
 
     whole_pixels = True
     looks_beyond = False
-
-    def __init__(
-        self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
-    ) -> None:
-        super().__init__(p=p, p_batch=p_batch, same_on_batch=same_on_batch, keepdim=keepdim)
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         height, width = input.shape[-2:]
