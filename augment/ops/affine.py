@@ -37,8 +37,6 @@ class RandomRotation(Geometric):
         degrees: (B,).
     """
 
-    params = (Param("degrees"),)
-
     spelling: ClassVar = {"fill": "fill_value"}
 
     def __init__(

@@ -133,8 +133,6 @@ class RandomRGBShift(Intensity):
         r_shift, g_shift, b_shift: (B,).
     """
 
-    params = (Param("r_shift"), Param("g_shift"), Param("b_shift"))
-
     pointwise = True
     channels = (3,)
 

@@ -212,7 +212,22 @@ class RandomHue(Intensity):
         return kernels.hue_levels(image, params["hue_factor"])
 
 
-class Normalize(Intensity):
+class Standard(Intensity):
+    """Base class of the ops that a mean and a standard deviation of each channel make."""
+
+    def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.accept(mean=mean, std=std)
+
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        check_channels(self, shape, flags, "mean", "std")
+
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        scale, shift = self.linear(flags, channels)
+        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
+
+
+class Normalize(Standard):
     """Subtract a mean and divide by a standard deviation. A uint8 image is brought to [0, 1] first and becomes float32.
 
     Args:
@@ -226,46 +241,23 @@ class Normalize(Intensity):
     pointwise = True
     flag_checks = {"std": deviations}
 
-    def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
-        super().__init__(p=p, keepdim=keepdim)
-        self.accept(mean=mean, std=std)
-
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        check_channels(self, shape, flags, "mean", "std")
-
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         return dtype if dtype.is_floating_point else torch.float32
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        scale, shift = self.linear(flags, channels)
-        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
 
     def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
         mean, std = of_channels(flags, channels, "mean", "std")
         return [1 / s for s in std], [-m / s for m, s in zip(mean, std, strict=True)]
 
 
-class Denormalize(Intensity):
+class Denormalize(Standard):
     """Multiply by a standard deviation and add a mean: the inverse of ``Normalize``.
 
     Args:
-        mean: one number, or one a channel, on the scale of [0, 1].
-        std: the same.
+        mean, std: as in ``Normalize``; any std.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
     """
-
-    def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
-        super().__init__(p=p, keepdim=keepdim)
-        self.accept(mean=mean, std=std)
-
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        check_channels(self, shape, flags, "mean", "std")
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        scale, shift = self.linear(flags, channels)
-        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
 
     def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
         mean, std = of_channels(flags, channels, "mean", "std")

@@ -27,8 +27,6 @@ class RandomJPEG(Intensity):
         jpeg_quality: (B,).
     """
 
-    params = (Param("jpeg_quality"),)
-
     own_dtype = True
 
     def __init__(

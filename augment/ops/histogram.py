@@ -8,7 +8,6 @@ from .. import kernels
 from ..common.types import Flags, Params
 from ..kernels.histogram import maths as histogram
 from ..kinds.intensity import Intensity
-from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 
@@ -81,8 +80,6 @@ class RandomClahe(Intensity):
     Params:
         clip_limit_factor: (B,).
     """
-
-    params = (Param("clip_limit_factor"),)
 
     own_dtype = True
 

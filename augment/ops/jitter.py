@@ -12,7 +12,6 @@ from ..common.checks import check
 from ..common.constants import constant
 from ..common.dtypes import store
 from ..common.types import Flags, Params
-from ..kernels.colour import maths as channels
 from ..kernels.colour import maths as colour
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
@@ -121,11 +120,7 @@ class ColorJiggle(Jitter):
 
     Args:
         brightness: (low, high) of the factor, or one number for 1 -+ number; within 0..2.
-        contrast: the same for contrast, from 0 on.
-        saturation: the same for saturation, from 0 on.
-        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
-            is left out is not done. None draws an order for each row.
+        contrast, saturation, hue, order: as in ``ColorJitter``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
@@ -146,10 +141,7 @@ class RandomPhotometricDistort(Intensity):
     whose ``p`` is ``p_step`` here.
 
     Args:
-        brightness: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
-        contrast: the same for contrast.
-        saturation: the same for saturation.
-        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
+        brightness, contrast, saturation, hue: as in ``ColorJitter``.
         p_step: probability of each step in a row that is changed.
 
     Shape:
@@ -203,7 +195,7 @@ class RandomPhotometricDistort(Intensity):
         output = kernels.photometric_distort(image, *self.steps(params, image), wide=wide or after is not None)
         if after is None:
             return output
-        output = channels.blend(output, after)
+        output = colour.blend(output, after)
         return output if wide else store(output, image.dtype, unit=True)
 
     def steps(self, params: Params, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:

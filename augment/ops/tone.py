@@ -32,8 +32,6 @@ class RandomSolarize(Intensity):
         thresholds: (B,). additions: (B,).
     """
 
-    params = (Param("thresholds"), Param("additions"))
-
     pointwise = True
 
     def __init__(

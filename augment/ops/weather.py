@@ -112,8 +112,6 @@ class RandomSnow(Intensity):
         ValueError: if there are not three channels.
     """
 
-    params = (Param("snow_coefficient"), Param("brightness"))
-
     channels = (3,)
 
     def __init__(
