@@ -136,9 +136,7 @@ class RandomCrop(Geometric):
         pad_if_needed: add what an image lacks to the window, on either side.
         fill: value of a constant border, on the scale of [0, 1], one or one a channel.
         padding_mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
-        resample: accepted for compatibility; whole pixels need none.
-        align_corners: accepted for compatibility.
-        cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
+        resample, align_corners, cropping_mode: accepted for compatibility; whole pixels are not resampled.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -237,10 +235,8 @@ class CenterCrop(Geometric):
 
     Args:
         size: (height, width) of the window, or one number for both.
-        align_corners: accepted for compatibility.
-        resample: accepted for compatibility; whole pixels need none.
         p: accepted for compatibility: the window is the same whether the gate is open or closed.
-        cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
+        resample, align_corners, cropping_mode: accepted for compatibility; whole pixels are not resampled.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).

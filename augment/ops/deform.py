@@ -37,9 +37,7 @@ class RandomElasticTransform(Geometric):
         sigma: its standard deviation (y, x) in pixels.
         alpha: strength (x, y): the displacement is alpha times the smoothed noise, in halves of the image's size.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+        resample, padding_mode, fill_value: as in ``RandomRotation``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -169,8 +167,7 @@ class RandomThinPlateSpline(Geometric):
     Args:
         scale: how far a point moves at most along x and along y, in halves of the image's size; in 0..10.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        resample, padding_mode: as in ``RandomFisheye``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -230,8 +227,7 @@ class RandomGridDistortion(Geometric):
         distort_limit: (low, high) of what is added to the width of a cell, as a fraction, or one number for
             -number..number; within -1..1. A cell keeps a hundredth of its width.
         normalized: scale the widths so that the input's cells fill its frame and nothing comes in from outside.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+        resample, padding_mode: as in ``RandomFisheye``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

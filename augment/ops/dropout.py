@@ -59,12 +59,7 @@ class Extent:
 
 
 class Dropout(Intensity):
-    """Base class of the ops that fill pixels, which say how much of a box or which points they covered.
-
-    Args:
-        fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
-    """
+    """Base class of the ops that fill pixels, which say how much of a box or which points they covered."""
 
     own_dtype = True
 
@@ -249,8 +244,7 @@ class RandomGridDropout(Dropout):
             pixel, and so has what is left of a unit.
         unit_size_range: (low, high) of the side of a unit: whole pixels, or fractions of the image's shorter side.
         random_offset: whether the grid is shifted by a random part of a unit along each axis.
-        fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
+        fill, mask_fill: as in ``RandomCoarseDropout``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

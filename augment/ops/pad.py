@@ -99,11 +99,7 @@ class LongestMaxSize(MaxSize):
 
     Args:
         max_size: length of the longer side; the other is rounded down.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
-            and ``"nearest"`` always take the edges.
-        p: accepted for compatibility: a frame is resized whether the gate is open or closed.
-        antialias: widen the filter when the image shrinks, as torchvision and PIL do.
+        resample, align_corners, antialias, p: as in ``Resize``.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -120,7 +116,7 @@ class SmallestMaxSize(MaxSize):
 
     Args:
         max_size: length of the shorter side; the other is rounded down.
-        resample, align_corners, p, antialias: as in ``LongestMaxSize``.
+        resample, align_corners, antialias, p: as in ``Resize``.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
