@@ -57,7 +57,7 @@ class StraightIllumination(Illumination):
         self.ranges = {"gain": span(gain, "gain", UNIT), "sign": span(sign, "sign", EITHER)}
 
     def gradient(self, gain: Tensor, u: Tensor, height: int, width: int) -> Tensor:
-        return self.formula(gain, (u[:, 0] * 4).floor(), height, width)
+        return type(self).formula(gain, (u[:, 0] * 4).floor(), height, width)
 
 
 class RandomLinearIllumination(StraightIllumination):

@@ -56,7 +56,11 @@ class Jitter(Intensity):
         self.bytewise = kernels.ready()
 
     def sample(self, draw: Draw) -> Params:
-        return {**super().sample(draw), "order": draw_order(self.order, draw)}
+        if self.order is None:
+            order = draw.u[:, len(NAMES) :].argsort(1)
+        else:
+            order = constant(self.order, torch.int64, draw.device).expand(draw.shape[0], -1)
+        return {**super().sample(draw), "order": order}
 
     def checked_params(
         self, params: Params, shape: Sequence[int], device: torch.device, where: str | None = None
@@ -68,7 +72,15 @@ class Jitter(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         super().validate(params, gate)
-        check_order(self, params["order"], gate)
+        order, n = params["order"], params["order"].shape[1]
+        # one that the op has been given is not read from the params
+        if not (n == len(NAMES) or (self.order is not None and n < len(NAMES))) or order.is_floating_point():
+            raise ValueError(
+                f"{type(self).__name__}: params['order']: expected integers (B, 4), or (4,) for all rows, "
+                f"got {order.dtype} {tuple(order.shape)}"
+            )
+        steps = ((order >= 0) & (order <= 3)).all(1)
+        check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.order is not None:
@@ -229,22 +241,3 @@ def fixed_order(order: Any) -> tuple[int, ...] | None:
     if not numbers or (order is not None and (len(set(order)) != len(order) or not set(order) <= {0, 1, 2, 3})):
         raise ValueError(f"order: expected each of 0, 1, 2 and 3 at most once, got {order!r}")
     return None if order is None else tuple(order)
-
-
-def draw_order(order: tuple[int, ...] | None, draw: Draw) -> Tensor:
-    """An order (B, n) for every row: a fixed one, or one drawn from the uniforms behind those of the factors."""
-    if order is None:
-        return draw.u[:, len(NAMES) :].argsort(1)
-    return constant(order, torch.int64, draw.device).expand(draw.shape[0], -1)
-
-
-def check_order(op: Jitter, order: Tensor, gate: Tensor) -> None:
-    """Require an order of all steps; one that an op has been given is not read from the params."""
-    n = order.shape[1]
-    if not (n == len(NAMES) or (op.order is not None and n < len(NAMES))) or order.is_floating_point():
-        raise ValueError(
-            f"{type(op).__name__}: params['order']: expected integers (B, 4), or (4,) for all rows, "
-            f"got {order.dtype} {tuple(order.shape)}"
-        )
-    steps = ((order >= 0) & (order <= 3)).all(1)
-    check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
