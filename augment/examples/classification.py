@@ -2,9 +2,7 @@
 ``torchrun --nproc-per-node=2 -m augment.examples.classification``.
 """
 
-import argparse
 import os
-from collections.abc import Iterable
 
 import torch
 import torch.distributed as dist
@@ -13,8 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 import augment as K
-
-NORMALIZE = K.Normalize(mean=0.5, std=0.3)
+from augment.examples.training import NORMALIZE, parse, shrinking, train
 
 
 def make_data(count: int, seed: int, size: int = 32) -> tuple[Tensor, Tensor]:
@@ -35,10 +32,7 @@ def make_data(count: int, seed: int, size: int = 32) -> tuple[Tensor, Tensor]:
 
 def make_model() -> nn.Module:
     """Build a small network."""
-    layers: list[nn.Module] = []
-    for inputs, outputs in ((3, 16), (16, 32), (32, 64)):
-        layers += [nn.Conv2d(inputs, outputs, 3, 2, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 4))
+    return nn.Sequential(*shrinking(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 4))
 
 
 def make_pipeline() -> K.AugmentationSequential:
@@ -52,31 +46,9 @@ def make_pipeline() -> K.AugmentationSequential:
     )
 
 
-def train(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[tuple[Tensor, Tensor]]) -> float:
-    """Go once through the data, and give the mean loss."""
-    losses = []
-    for image, label in batches:
-        loss = F.cross_entropy(model(image), label, label_smoothing=0.1)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return sum(losses) / len(losses)
-
-
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--images", type=int, default=2048)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--backend", default="inductor", help="of torch.compile")
-    return parser.parse_args(argv)
-
-
 def main(argv: list[str] | None = None) -> float:
     """Train, and give the accuracy on images that were not trained on."""
-    args = parse(argv)
+    args = parse(argv, __doc__, epochs=12, images=2048, batch=64)
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if world > 1:
         dist.init_process_group("gloo")
@@ -89,17 +61,15 @@ def main(argv: list[str] | None = None) -> float:
     pipeline = make_pipeline()
     pipeline.generator = torch.Generator().manual_seed(rank)  # and augments by itself
     augment = torch.compile(pipeline, fullgraph=True, backend=args.backend)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
 
-    accuracy, steps = 0.0, args.images // world // args.batch  # as many in every process
-    for epoch in range(args.epochs):
-        batches = torch.randperm(len(images))[: steps * args.batch].split(args.batch)
-        loss = train(model.train(), optimizer, ((augment(images[rows]), labels[rows]) for rows in batches))
-        with torch.no_grad():
-            right = network.eval()(NORMALIZE(test_images)).argmax(1) == test_labels
-        accuracy = right.float().mean().item()
-        if rank == 0:
-            print(f"epoch {epoch + 1}: loss {loss:.3f}, accuracy {accuracy:.3f}", flush=True)
+    def loss_of(rows: Tensor) -> Tensor:
+        return F.cross_entropy(model(augment(images[rows])), labels[rows], label_smoothing=0.1)
+
+    def scores_of() -> dict[str, float]:
+        right = network(NORMALIZE(test_images)).argmax(1) == test_labels
+        return {"accuracy": right.float().mean().item()}
+
+    accuracy = train(args, model, len(images), loss_of, scores_of, world=world, quiet=rank > 0)
     drawn = dict(K.plain(pipeline._params))  # of the last batch
     angles = " ".join(f"{angle:.3f}" for angle in drawn["RandomAffine_1"]["angle"][:3].tolist())
     print(f"rank {rank}: last angles {angles}", flush=True)

@@ -1,16 +1,13 @@
 """Find the boxes of discs: ``python -m augment.examples.detection``."""
 
-import argparse
-from collections.abc import Iterable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 import augment as K
+from augment.examples.training import NORMALIZE, block, parse, shrinking, train
 from augment.targets.boxes import overlaps
 
-NORMALIZE = K.Normalize(mean=0.5, std=0.3)
 SIZE, CELL, MOST = 64, 8, 3  # of an image and of a cell of the grid, in pixels; and how many discs there are at most
 
 
@@ -34,11 +31,7 @@ def make_data(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def make_model() -> nn.Module:
     """Build a network that gives for each cell whether a box is centred in it, and where its sides are."""
-    layers: list[nn.Module] = []
-    for inputs, outputs in ((3, 16), (16, 32), (32, 64)):
-        layers += [nn.Conv2d(inputs, outputs, 3, 2, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
-    layers += [nn.Conv2d(64, 64, 5, 1, 2, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Conv2d(64, 5, 1))
+    return nn.Sequential(*shrinking(), *block(64, 64, size=5), nn.Conv2d(64, 5, 1))
 
 
 def predict(output: Tensor) -> tuple[Tensor, Tensor]:
@@ -74,31 +67,9 @@ def make_pipeline() -> K.AugmentationSequential:
     )
 
 
-def train(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[tuple[Tensor, ...]]) -> float:
-    """Go once through the data, and give the mean loss."""
-    losses = []
-    for image, boxes, keep in batches:
-        loss = loss_of(model(image), boxes, keep)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return sum(losses) / len(losses)
-
-
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--images", type=int, default=1024)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--backend", default="inductor", help="of torch.compile")
-    return parser.parse_args(argv)
-
-
 def main(argv: list[str] | None = None) -> float:
     """Train, and give the share of boxes that are found, on images that were not trained on."""
-    args = parse(argv)
+    args = parse(argv, __doc__, epochs=12, images=1024, batch=32)
 
     torch.manual_seed(0)
     images, boxes, real = make_data(args.images, seed=0)
@@ -106,26 +77,18 @@ def main(argv: list[str] | None = None) -> float:
     model = make_model()
     pipeline = make_pipeline()
     augment = torch.compile(pipeline, fullgraph=True, backend=args.backend)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
 
-    def sample(rows: Tensor) -> tuple[Tensor, ...]:
+    def loss_of_rows(rows: Tensor) -> Tensor:
         image, moved = augment(images[rows], boxes[rows], valid={"bbox_xyxy": real[rows]})
-        return image, moved, pipeline.valid["bbox_xyxy"]
+        return loss_of(model(image), moved, pipeline.valid["bbox_xyxy"])
 
-    recall, steps = 0.0, args.images // args.batch
-    for epoch in range(args.epochs):
-        batches = torch.randperm(len(images))[: steps * args.batch].split(args.batch)
-        loss = train(model.train(), optimizer, (sample(rows) for rows in batches))
-        with torch.no_grad():
-            score, found = predict(model.eval()(NORMALIZE(test_images)))
+    def scores_of() -> dict[str, float]:
+        score, found = predict(model(NORMALIZE(test_images)))
         hit = (overlaps(test_boxes, found) > 0.5) & (score > 0).unsqueeze(2) & test_real.unsqueeze(1)
         recall = (hit.any(1).sum() / test_real.sum()).item()
-        precision = (hit.any(2).sum() / (score > 0).sum().clamp(min=1)).item()
-        print(
-            f"epoch {epoch + 1}: loss {loss:.3f}, recall {recall:.3f}, precision {precision:.3f}",
-            flush=True,
-        )
-    return recall
+        return {"recall": recall, "precision": (hit.any(2).sum() / (score > 0).sum().clamp(min=1)).item()}
+
+    return train(args, model, len(images), loss_of_rows, scores_of)
 
 
 if __name__ == "__main__":

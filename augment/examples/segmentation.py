@@ -1,15 +1,12 @@
 """Find the pixels of shapes: ``python -m augment.examples.segmentation``."""
 
-import argparse
-from collections.abc import Iterable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 import augment as K
+from augment.examples.training import NORMALIZE, block, parse, train
 
-NORMALIZE = K.Normalize(mean=0.5, std=0.3)
 IGNORED = 255  # the label of what comes in from outside the image
 
 
@@ -35,13 +32,11 @@ class Network(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-
-        def block(inputs: int, outputs: int, stride: int = 1) -> nn.Module:
-            convolution = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-            return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU())
-
-        self.first, self.second, self.third = block(3, 8), block(8, 16, 2), block(16, 32, 2)
-        self.up, self.top = block(32 + 16, 16), block(16 + 8, 8)
+        self.first = nn.Sequential(*block(3, 8))
+        self.second = nn.Sequential(*block(8, 16, 2))
+        self.third = nn.Sequential(*block(16, 32, 2))
+        self.up = nn.Sequential(*block(32 + 16, 16))
+        self.top = nn.Sequential(*block(16 + 8, 8))
         self.head = nn.Conv2d(8, 3, 1)
 
     def forward(self, image: Tensor) -> Tensor:
@@ -72,48 +67,24 @@ def make_pipeline() -> K.AugmentationSequential:
     )
 
 
-def train(model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[list[Tensor]]) -> float:
-    """Go once through the data, and give the mean loss."""
-    losses = []
-    for image, mask in batches:
-        loss = F.cross_entropy(model(image), mask.squeeze(1).long(), ignore_index=IGNORED)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return sum(losses) / len(losses)
-
-
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--images", type=int, default=1024)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--backend", default="inductor", help="of torch.compile")
-    return parser.parse_args(argv)
-
-
 def main(argv: list[str] | None = None) -> float:
     """Train, and give the mean intersection over union on images that were not trained on."""
-    args = parse(argv)
+    args = parse(argv, __doc__, epochs=8, images=1024, batch=32)
 
     torch.manual_seed(0)
     images, masks = make_data(args.images, seed=0)
     test_images, test_masks = make_data(128, seed=1)
     model = Network()
-    pipeline = make_pipeline()
-    augment = torch.compile(pipeline, fullgraph=True, backend=args.backend)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    augment = torch.compile(make_pipeline(), fullgraph=True, backend=args.backend)
 
-    score, steps = 0.0, args.images // args.batch
-    for epoch in range(args.epochs):
-        batches = torch.randperm(len(images))[: steps * args.batch].split(args.batch)
-        loss = train(model.train(), optimizer, (augment(images[rows], masks[rows]) for rows in batches))
-        with torch.no_grad():
-            score = mean_iou(model.eval()(NORMALIZE(test_images)).argmax(1), test_masks.squeeze(1))
-        print(f"epoch {epoch + 1}: loss {loss:.3f}, mean IoU {score:.3f}", flush=True)
-    return score
+    def loss_of(rows: Tensor) -> Tensor:
+        image, mask = augment(images[rows], masks[rows])
+        return F.cross_entropy(model(image), mask.squeeze(1).long(), ignore_index=IGNORED)
+
+    def scores_of() -> dict[str, float]:
+        return {"mean IoU": mean_iou(model(NORMALIZE(test_images)).argmax(1), test_masks.squeeze(1))}
+
+    return train(args, model, len(images), loss_of, scores_of, rate=5e-3)
 
 
 if __name__ == "__main__":

@@ -26,10 +26,7 @@ class RandomRotation(Geometric):
     Args:
         degrees: (low, high), or one number for -number..number; within -360..360.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one angle among the rows.
         align_corners: accepted for compatibility; pixel centres are integers either way.
-        p: probability that a row is rotated.
-        keepdim: give the output the rank of the input.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
         fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
 
@@ -39,8 +36,6 @@ class RandomRotation(Geometric):
     Params:
         degrees: (B,).
     """
-
-    params = (Param("degrees"),)
 
     spelling: ClassVar = {"fill": "fill_value"}
 
@@ -73,13 +68,7 @@ class RandomAffine(Geometric):
         translate: largest shift as a fraction of the width and of the height, (x, y) or one number for both; in 0..1.
         scale: (low, high) of the factor, within 1e-6..1e6; (x low, x high, y low, y high) draws one for each axis.
         shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high).
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        align_corners: accepted for compatibility; pixel centres are integers either way.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
+        resample, align_corners, padding_mode, fill_value: as in ``RandomRotation``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -171,13 +160,7 @@ class RandomShear(Geometric):
 
     Args:
         shear: degrees: one number or (low, high) along x, or (x low, x high, y low, y high); within -360..360.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        align_corners: accepted for compatibility; pixel centres are integers either way.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+        resample, align_corners, padding_mode, fill_value: as in ``RandomRotation``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -231,13 +214,7 @@ class RandomTranslate(Geometric):
         translate_x: (low, high) of the shift as a fraction of the width, or one number for -number..number; None for
             no shift; in -1..1.
         translate_y: the same for the height.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        align_corners: accepted for compatibility; pixel centres are integers either way.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+        resample, align_corners, padding_mode, fill_value: as in ``RandomRotation``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -288,14 +265,8 @@ class RandomPerspective(Geometric):
 
     Args:
         distortion_scale: how far a corner moves at most, as a fraction of half the width and height; in 0..1.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        align_corners: accepted for compatibility; pixel centres are integers either way.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
         sampling_method: ``"basic"`` moves the corners inwards, ``"area_preserving"`` to either side.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+        resample, align_corners, padding_mode, fill_value: as in ``RandomRotation``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -17,17 +17,30 @@ from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
 
 
-def require_room(name: str, shape: Sequence[int], kernel: tuple[int, int], border: str) -> None:
-    """Refuse an image that has fewer pixels than its border would take from it."""
-    least = [k // 2 + (border == "reflect") if border in ("reflect", "circular") else 1 for k in kernel]
-    if shape[-2] < least[0] or shape[-1] < least[1]:
-        raise ValueError(
-            f"{name}: input: expected at least {tuple(least)} pixels for kernel_size {kernel} and "
-            f"border {border!r}, got {tuple(shape[-2:])}"
-        )
+class Blur(Intensity):
+    """Base class of the blurs by a kernel.
+
+    Raises:
+        ValueError: if the border needs more pixels than the image has.
+    """
+
+    own_dtype = True
+
+    def largest(self, flags: Flags) -> tuple[int, int]:
+        """The (height, width) of the largest kernel of a call."""
+        return flags["kernel_size"]
+
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        kernel, border = self.largest(flags), flags.get("border_type", "reflect")
+        least = [k // 2 + (border == "reflect") if border in ("reflect", "circular") else 1 for k in kernel]
+        if shape[-2] < least[0] or shape[-1] < least[1]:
+            raise ValueError(
+                f"{type(self).__name__}: input: expected at least {tuple(least)} pixels for kernel_size {kernel} and "
+                f"border {border!r}, got {tuple(shape[-2:])}"
+            )
 
 
-class RandomGaussianBlur(Intensity):
+class RandomGaussianBlur(Blur):
     """Blur with a Gaussian of random width.
 
     Args:
@@ -35,22 +48,15 @@ class RandomGaussianBlur(Intensity):
         sigma: (low, high) of the standard deviation in pixels.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
         separable: accepted for compatibility; the filter is always separated.
-        same_on_batch: share one sigma among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
 
     Params:
         sigma: (B,).
-
-    Raises:
-        ValueError: if the border needs more pixels than the image has.
     """
 
     params = (Param("sigma", neutral=0.0),)
-    own_dtype = True
 
     def __init__(
         self,
@@ -66,15 +72,12 @@ class RandomGaussianBlur(Intensity):
         self.ranges = {"sigma": Range(sigma, "sigma", None, (0, float("inf")))}
         self.accept(kernel_size=kernel_size, separable=separable, border_type=border_type)
 
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        require_room(type(self).__name__, shape, flags["kernel_size"], flags["border_type"])
-
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         along_y, along_x = (filters.gaussian_weights(params["sigma"], k) for k in flags["kernel_size"])
         return kernels.separable_filter(input, along_y, along_x, flags["border_type"])
 
 
-class RandomBoxBlur(Intensity):
+class RandomBoxBlur(Blur):
     """Blur with the mean of a window.
 
     A window of an even size reaches a pixel further to the right and down than to the left and up.
@@ -83,18 +86,11 @@ class RandomBoxBlur(Intensity):
         kernel_size: size (height, width) of the window, or one number for both.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
         normalized: accepted for compatibility; the filter is always separated, and always a mean.
-        same_on_batch: blur all rows or none.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
-
-    Raises:
-        ValueError: if the border needs more pixels than the image has.
     """
 
-    own_dtype = True
     flag_checks: ClassVar = {"kernel_size": pair}
 
     def __init__(
@@ -109,21 +105,15 @@ class RandomBoxBlur(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.accept(kernel_size=kernel_size, border_type=border_type, normalized=normalized)
 
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        require_room(type(self).__name__, shape, flags["kernel_size"], flags["border_type"])
-
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return kernels.box_blur(input, self.gate(params), flags["kernel_size"], flags["border_type"])
 
 
-class RandomMedianBlur(Intensity):
+class RandomMedianBlur(Blur):
     """Take the median of a window, the image mirrored about the centres of its edge pixels.
 
     Args:
         kernel_size: size (height, width) of the window, odd, or one number for both.
-        same_on_batch: blur all rows or none.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -131,8 +121,6 @@ class RandomMedianBlur(Intensity):
     Raises:
         ValueError: if the window reaches further beyond an edge than the image is large.
     """
-
-    own_dtype = True
 
     def __init__(
         self,
@@ -144,14 +132,11 @@ class RandomMedianBlur(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.accept(kernel_size=kernel_size)
 
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        require_room(type(self).__name__, shape, flags["kernel_size"], "reflect")
-
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         return kernels.median_blur(input, self.gate(params), flags["kernel_size"])
 
 
-class RandomMotionBlur(Intensity):
+class RandomMotionBlur(Blur):
     """Blur along a line of random angle, as a moving camera does.
 
     Args:
@@ -161,9 +146,6 @@ class RandomMotionBlur(Intensity):
             most and its right end not at all, before it is turned.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
         resample: how the line is turned: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -173,9 +155,6 @@ class RandomMotionBlur(Intensity):
         angle_factor: (B,), degrees.
         direction_factor: (B,).
         idx: (1,), int64, a row of the batch, kept for compatibility: each row has its own length.
-
-    Raises:
-        ValueError: if the border needs more pixels than the image has.
     """
 
     params = (
@@ -184,7 +163,6 @@ class RandomMotionBlur(Intensity):
         Param("direction_factor"),
         Param("idx", dim=None),
     )
-    own_dtype = True
     columns = 4
 
     def __init__(
@@ -218,8 +196,8 @@ class RandomMotionBlur(Intensity):
         """The size of the kernel that every line fits into."""
         return 2 * self.halves[1] + 1
 
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        require_room(type(self).__name__, shape, (self.canvas, self.canvas), flags["border_type"])
+    def largest(self, flags: Flags) -> tuple[int, int]:
+        return self.canvas, self.canvas
 
     def sample(self, draw: Draw) -> Params:
         rows, shared = draw.shape[0], draw.u[:1]
@@ -242,7 +220,7 @@ class RandomMotionBlur(Intensity):
         return kernels.filter2d(input, weights, flags["border_type"])
 
 
-class RandomDefocus(Intensity):
+class RandomDefocus(Blur):
     """Blur as a lens out of focus does: average over a disk with softened edges.
 
     Defined as the defocus blur of ImageNet-C (D. Hendrycks and T. Dietterich, "Benchmarking neural network robustness
@@ -253,9 +231,6 @@ class RandomDefocus(Intensity):
         radius: (low, high) of the radius in whole pixels, or the largest, with 1 as the smallest.
         alias_blur: (low, high) of the Gaussian's standard deviation in pixels, or the largest.
         border_type: ``"constant"`` (zeros), ``"reflect"``, ``"replicate"`` or ``"circular"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -263,13 +238,9 @@ class RandomDefocus(Intensity):
     Params:
         radius: (B,), int64.
         alias_blur: (B,).
-
-    Raises:
-        ValueError: if the border needs more pixels than the image has.
     """
 
     params = (Param("radius", neutral=0), Param("alias_blur", neutral=0.0))
-    own_dtype = True
     columns = 2
 
     def __init__(
@@ -291,8 +262,8 @@ class RandomDefocus(Intensity):
         """The size of the largest kernel."""
         return 2 * self.radius[1] + filters.alias_size(self.radius[1])
 
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        require_room(type(self).__name__, shape, (self.canvas, self.canvas), flags["border_type"])
+    def largest(self, flags: Flags) -> tuple[int, int]:
+        return self.canvas, self.canvas
 
     def sample(self, draw: Draw) -> Params:
         return {
@@ -319,9 +290,6 @@ class RandomZoomBlur(Intensity):
     Args:
         max_factor: (low, high) of the largest zoom, at least 1, or its upper bound.
         steps: how many images are averaged.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is blurred.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -360,9 +328,6 @@ class RandomSharpness(Intensity):
     Args:
         sharpness: (low, high) of the factor, or its upper bound: 0 is the smoothed copy, 1 the image, and more is
             sharper.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -21,11 +21,6 @@ INFINITY = float("inf")
 class RandomChannelShuffle(Intensity):
     """Permute the channels.
 
-    Args:
-        same_on_batch: share one permutation among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-
     Shape:
         (B, C, H, W) to (B, C, H, W), any C.
 
@@ -65,9 +60,6 @@ class RandomChannelDropout(Intensity):
     Args:
         num_drop_channels: how many, at least 1 and at most those of the image.
         fill_value: what to fill with, in 0..1.
-        same_on_batch: fill the same channels in all rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), any C.
@@ -133,9 +125,6 @@ class RandomRGBShift(Intensity):
         r_shift_limit: (low, high) of what red gains, or one number for -+ number.
         g_shift_limit: the same for green.
         b_shift_limit: the same for blue.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, 3, H, W) to (B, 3, H, W).
@@ -143,8 +132,6 @@ class RandomRGBShift(Intensity):
     Params:
         r_shift, g_shift, b_shift: (B,).
     """
-
-    params = (Param("r_shift"), Param("g_shift"), Param("b_shift"))
 
     pointwise = True
     channels = (3,)
@@ -185,9 +172,6 @@ class RandomPlanckianJitter(Intensity):
         mode: ``"blackbody"``, 25 temperatures from 3000 K to 15000 K, or ``"CIED"``, 23 daylights from 4000 K.
         select_from: numbers of the illuminants to choose from, or one of them; None for all. Negative ones count from
             the end.
-        same_on_batch: share one illuminant among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, 3, H, W) to (B, 3, H, W).

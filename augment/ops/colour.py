@@ -25,9 +25,6 @@ class RandomBrightness(Intensity):
     Args:
         brightness: (low, high) of the factor f, or one number for 1 -+ number; within 0..2. The image gains f - 1.
         clip_output: cut the image to [0, 1] before and after.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -68,9 +65,6 @@ class RandomContrast(Intensity):
     Args:
         contrast: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
         clip_output: cut the image to [0, 1] before and after.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -108,9 +102,6 @@ class RandomGrayscale(Intensity):
 
     Args:
         rgb_weights: one weight a channel; None for ITU-R BT.601 luma on three channels, and the mean on other numbers.
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), any C.
@@ -156,9 +147,6 @@ class RandomSaturation(Intensity):
 
     Args:
         saturation: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation to change.
@@ -194,9 +182,6 @@ class RandomHue(Intensity):
 
     Args:
         hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one angle among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no hue to turn.
@@ -227,14 +212,27 @@ class RandomHue(Intensity):
         return kernels.hue_levels(image, params["hue_factor"])
 
 
-class Normalize(Intensity):
+class Standard(Intensity):
+    """Base class of the ops that a mean and a standard deviation of each channel make."""
+
+    def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.accept(mean=mean, std=std)
+
+    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
+        check_channels(self, shape, flags, "mean", "std")
+
+    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+        scale, shift = self.linear(flags, channels)
+        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
+
+
+class Normalize(Standard):
     """Subtract a mean and divide by a standard deviation. A uint8 image is brought to [0, 1] first and becomes float32.
 
     Args:
         mean: one number, or one a channel, on the scale of [0, 1].
         std: the same, not zero.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -243,48 +241,23 @@ class Normalize(Intensity):
     pointwise = True
     flag_checks = {"std": deviations}
 
-    def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
-        super().__init__(p=p, keepdim=keepdim)
-        self.accept(mean=mean, std=std)
-
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        check_channels(self, shape, flags, "mean", "std")
-
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
         return dtype if dtype.is_floating_point else torch.float32
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        scale, shift = self.linear(flags, channels)
-        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
 
     def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
         mean, std = of_channels(flags, channels, "mean", "std")
         return [1 / s for s in std], [-m / s for m, s in zip(mean, std, strict=True)]
 
 
-class Denormalize(Intensity):
+class Denormalize(Standard):
     """Multiply by a standard deviation and add a mean: the inverse of ``Normalize``.
 
     Args:
-        mean: one number, or one a channel, on the scale of [0, 1].
-        std: the same.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
+        mean, std: as in ``Normalize``; any std.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
     """
-
-    def __init__(self, mean: Any, std: Any, p: float | Tensor = 1.0, keepdim: bool = False) -> None:
-        super().__init__(p=p, keepdim=keepdim)
-        self.accept(mean=mean, std=std)
-
-    def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
-        check_channels(self, shape, flags, "mean", "std")
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        scale, shift = self.linear(flags, channels)
-        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
 
     def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
         mean, std = of_channels(flags, channels, "mean", "std")

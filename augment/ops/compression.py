@@ -19,9 +19,6 @@ class RandomJPEG(Intensity):
 
     Args:
         jpeg_quality: (low, high) within [1, 100], or one number for 50 less and plus that number, cut at 1.
-        same_on_batch: share one quality among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -29,8 +26,6 @@ class RandomJPEG(Intensity):
     Params:
         jpeg_quality: (B,).
     """
-
-    params = (Param("jpeg_quality"),)
 
     own_dtype = True
 
@@ -58,9 +53,6 @@ class RandomDownscale(Intensity):
         scale_range: (low, high) of the factor, within [0, 1].
         downscale: ``"nearest"``, ``"bilinear"`` or ``"area"``.
         upscale: ``"nearest"`` or ``"bilinear"``.
-        same_on_batch: share one factor among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -55,7 +55,7 @@ def require_border(name: str, shape: Sequence[int], depth: Size, mode: str) -> N
 
 
 def whole_frame(draw: Draw, size: Size) -> Params:
-    """Name the parameters of a resize of the whole frame."""
+    """The parameters of a window that is the whole frame."""
     height, width = draw.shape[-2:]
     zero = draw.gate.float() * 0
     return windows(geometry.rectangle(zero, zero, zero + width, zero + height), (height, width), size)
@@ -95,6 +95,36 @@ def side_to_size(size: int | Size, input_size: Size, side: str) -> Size:
     return (size, max(int(size * aspect), 1)) if fixed_height else (max(int(size / aspect), 1), size)
 
 
+class WholeFrame(Geometric):
+    """Base class of the ops that resize the whole frame to their ``output_size``."""
+
+    looks_beyond = False
+    params = WINDOW
+
+    def sample(self, draw: Draw) -> Params:
+        return whole_frame(draw, self.output_size((draw.shape[-2], draw.shape[-1])))
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
+        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
+
+
+class ResizedWindow(Geometric):
+    """Base class of the ops that cut a window and resize it to their ``output_size``, edge to edge by default."""
+
+    params: Sequence[Param] = WINDOW
+
+    def validate(self, params: Params, gate: Tensor) -> None:
+        check_window(params, gate)
+
+    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
+        size = (input.shape[-2], input.shape[-1])
+        output = self.output_size(size)
+        first, last = params["src"][:, 0], params["src"][:, 2]
+        corners = flags.get("align_corners", False) and flags["resample"] != "nearest"
+        matrix = geometry.window_to_frame(torch.cat([first, last - first + 1], 1), output, corners)
+        return Homography(matrix, size, output, projective=False)
+
+
 class RandomCrop(Geometric):
     """Cut a window of fixed size at a random place. Pixels stay exact.
 
@@ -106,12 +136,7 @@ class RandomCrop(Geometric):
         pad_if_needed: add what an image lacks to the window, on either side.
         fill: value of a constant border, on the scale of [0, 1], one or one a channel.
         padding_mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
-        resample: accepted for compatibility; whole pixels need none.
-        same_on_batch: share one place among the rows.
-        align_corners: accepted for compatibility.
-        p: probability that a row is cut at random.
-        keepdim: give the output the rank of the input.
-        cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
+        resample, align_corners, cropping_mode: accepted for compatibility; whole pixels are not resampled.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -210,11 +235,8 @@ class CenterCrop(Geometric):
 
     Args:
         size: (height, width) of the window, or one number for both.
-        align_corners: accepted for compatibility.
-        resample: accepted for compatibility; whole pixels need none.
         p: accepted for compatibility: the window is the same whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
-        cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
+        resample, align_corners, cropping_mode: accepted for compatibility; whole pixels are not resampled.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -262,7 +284,7 @@ class CenterCrop(Geometric):
         return Window(params["batch_prob"], ((height - h) // 2, (width - w) // 2), (height, width), self.size)
 
 
-class RandomResizedCrop(Geometric):
+class RandomResizedCrop(ResizedWindow):
     """Cut a window of random area and aspect, and resize it.
 
     Ten windows are tried, and the first that fits is taken; if none does, the largest whose aspect is allowed
@@ -274,10 +296,7 @@ class RandomResizedCrop(Geometric):
         scale: (low, high) of the window's area as a fraction of the image's.
         ratio: (low, high) of width over height.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one window among the rows.
         align_corners: whether the centres of the corner pixels of window and output meet, or their edges.
-        p: probability that a row is cut at random.
-        keepdim: give the output the rank of the input.
         cropping_mode: ``"slice"`` or ``"resample"``, accepted for compatibility; both give the same.
 
     Shape:
@@ -289,7 +308,6 @@ class RandomResizedCrop(Geometric):
 
     looks_beyond = False
     columns = 2 * CANDIDATES + 2
-    params = WINDOW
 
     def __init__(
         self,
@@ -329,17 +347,8 @@ class RandomResizedCrop(Geometric):
         y = (draw.u[:, -1] * (height - h + 1)).floor()
         return windows(geometry.rectangle(x, y, w, h), (height, width), self.size)
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        check_window(params, gate)
 
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
-        first, last = params["src"][:, 0], params["src"][:, 2]
-        corners = flags["align_corners"] and flags["resample"] != "nearest"
-        matrix = geometry.window_to_frame(torch.cat([first, last - first + 1], 1), self.size, corners)
-        return Homography(matrix, (input.shape[-2], input.shape[-1]), self.size, projective=False)
-
-
-class Resize(Geometric):
+class Resize(WholeFrame):
     """Resize the whole frame.
 
     Args:
@@ -350,7 +359,6 @@ class Resize(Geometric):
             and ``"nearest"`` always take the edges.
         antialias: widen the filter when the image shrinks, as torchvision and PIL do.
         p: accepted for compatibility: a frame is resized whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -358,9 +366,6 @@ class Resize(Geometric):
     Params:
         src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
     """
-
-    looks_beyond = False
-    params = WINDOW
 
     def __init__(
         self,
@@ -380,10 +385,3 @@ class Resize(Geometric):
 
     def output_size(self, size: Size) -> Size:
         return side_to_size(self.size, size, self.side)
-
-    def sample(self, draw: Draw) -> Params:
-        size = (draw.shape[-2], draw.shape[-1])
-        return whole_frame(draw, self.output_size(size))
-
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
-        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))

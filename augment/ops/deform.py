@@ -37,12 +37,7 @@ class RandomElasticTransform(Geometric):
         sigma: its standard deviation (y, x) in pixels.
         alpha: strength (x, y): the displacement is alpha times the smoothed noise, in halves of the image's size.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"``, ``"reflection"`` or ``"fill"``.
-        same_on_batch: share one field among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
-        fill_value: the value for ``"fill"``, on the scale of [0, 1], one or one a channel.
+        resample, padding_mode, fill_value: as in ``RandomRotation``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -104,9 +99,6 @@ class RandomFisheye(Geometric):
     Args:
         center_x, center_y: (low, high) of the centre, in units.
         gamma: (low, high) of the exponent; positive, and so that no corner is pushed by more than 1e30.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
 
@@ -175,11 +167,7 @@ class RandomThinPlateSpline(Geometric):
     Args:
         scale: how far a point moves at most along x and along y, in halves of the image's size; in 0..10.
         align_corners: whether that size reaches from the first to the last pixel's centre, or edge.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
+        resample, padding_mode: as in ``RandomFisheye``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -239,11 +227,7 @@ class RandomGridDistortion(Geometric):
         distort_limit: (low, high) of what is added to the width of a cell, as a fraction, or one number for
             -number..number; within -1..1. A cell keeps a hundredth of its width.
         normalized: scale the widths so that the input's cells fill its frame and nothing comes in from outside.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        padding_mode: what comes in from outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is deformed.
-        keepdim: give the output the rank of the input.
+        resample, padding_mode: as in ``RandomFisheye``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -8,19 +8,17 @@ from torch import Tensor
 
 from ..common.arguments import number, pair, whole
 from ..common.constants import constant
-from ..common.types import Flags, Params
+from ..common.types import Params
 from ..kernels.warp import matrices as geometry
-from ..kinds.geometric import Geometric
-from ..maps.warp import Homography
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..targets import boxes as bx
-from .crop import WINDOW, Size, check_window, windows
+from .crop import WINDOW, ResizedWindow, Size, whole_frame
 
 OVERLAPS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 
-class RandomIoUCrop(Geometric):
+class RandomIoUCrop(ResizedWindow):
     """Cut a window that overlaps a box enough, and resize it.
 
     The crop of SSD (W. Liu et al., "SSD: Single shot multibox detector", 2016, arXiv 1512.02325) in the form of
@@ -41,8 +39,6 @@ class RandomIoUCrop(Geometric):
         size: (height, width) of the output, or one number for both; None for the input's.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         same_on_batch: share the draws among the rows; the boxes of each still decide.
-        p: probability that a row is cut.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -100,10 +96,7 @@ class RandomIoUCrop(Geometric):
         candidates = torch.stack([x, y, x + w, y + h], 2) * fits.unsqueeze(2)
         order = draw.u[:, 4 * self.trials :].argsort(1)
         options = constant(self.options, draw.u.dtype, draw.device)[order]
-        size = (height, width)
-        zero = torch.zeros_like(candidates[:, 0, 0])
-        frame = geometry.rectangle(zero, zero, zero + width, zero + height)
-        params = windows(frame, size, self.output_size(size))
+        params = whole_frame(draw, self.output_size((height, width)))
         return self.choose_by_boxes({**params, "candidates": candidates, "overlaps": options}, None)
 
     def choose_by_boxes(self, params: Params, boxes: Tensor | None) -> Params:
@@ -115,16 +108,6 @@ class RandomIoUCrop(Geometric):
         chosen = candidates.gather(1, index.view(-1, 1, 1).expand(-1, 1, 4)).squeeze(1)
         x1, y1, x2, y2 = torch.where(found.unsqueeze(1), chosen, whole).unbind(1)
         return {**params, "src": geometry.rectangle(x1, y1, x2 - x1, y2 - y1)}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        check_window(params, gate)
-
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
-        size = (input.shape[-2], input.shape[-1])
-        first, last = params["src"][:, 0], params["src"][:, 2]
-        output = self.output_size(size)
-        matrix = geometry.window_to_frame(torch.cat([first, last - first + 1], 1), output, False)
-        return Homography(matrix, size, output, projective=False)
 
 
 def _limits(low: float, high: float, name: str, most: float = float("inf")) -> tuple[float, float]:

@@ -59,12 +59,7 @@ class Extent:
 
 
 class Dropout(Intensity):
-    """Base class of the ops that fill pixels, which say how much of a box or which points they covered.
-
-    Args:
-        fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
-    """
+    """Base class of the ops that fill pixels, which say how much of a box or which points they covered."""
 
     own_dtype = True
 
@@ -162,9 +157,6 @@ class RandomCoarseDropout(Dropout):
         hole_width_range: (low, high) of their widths: whole pixels, or fractions of the image's width.
         fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
         mask_fill: what to fill masks with, which they can hold; None leaves them alone.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -252,11 +244,7 @@ class RandomGridDropout(Dropout):
             pixel, and so has what is left of a unit.
         unit_size_range: (low, high) of the side of a unit: whole pixels, or fractions of the image's shorter side.
         random_offset: whether the grid is shifted by a random part of a unit along each axis.
-        fill: what to fill with, on the scale of [0, 1]: a number, one a channel, or ``"noise"``, uniform in 0..1.
-        mask_fill: what to fill masks with, which they can hold; None leaves them alone.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
+        fill, mask_fill: as in ``RandomCoarseDropout``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -318,9 +306,6 @@ class RandomErasing(Intensity):
         scale: (low, high) of the rectangle's area as a fraction of the image's.
         ratio: (low, high) of height over width; where 1 lies between, both sides of it are equally likely.
         value: what to fill with, in 0..1.
-        same_on_batch: share one rectangle among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -21,23 +21,12 @@ class RandomHorizontalFlip(Geometric):
 
     Points map to W - 1 - x, box edges to W - x.
 
-    Args:
-        p: probability that a row is flipped.
-        p_batch: probability that a batch is looked at at all.
-        same_on_batch: flip all rows or none.
-        keepdim: give the output the rank of the input.
-
     Shape:
         (B, C, H, W) to (B, C, H, W).
     """
 
     whole_pixels = True
     looks_beyond = False
-
-    def __init__(
-        self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
-    ) -> None:
-        super().__init__(p=p, p_batch=p_batch, same_on_batch=same_on_batch, keepdim=keepdim)
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         height, width = input.shape[-2:]
@@ -50,23 +39,12 @@ class RandomVerticalFlip(Geometric):
 
     Points map to H - 1 - y, box edges to H - y.
 
-    Args:
-        p: probability that a row is flipped.
-        p_batch: probability that a batch is looked at at all.
-        same_on_batch: flip all rows or none.
-        keepdim: give the output the rank of the input.
-
     Shape:
         (B, C, H, W) to (B, C, H, W).
     """
 
     whole_pixels = True
     looks_beyond = False
-
-    def __init__(
-        self, p: float | Tensor = 0.5, p_batch: float = 1.0, same_on_batch: bool = False, keepdim: bool = False
-    ) -> None:
-        super().__init__(p=p, p_batch=p_batch, same_on_batch=same_on_batch, keepdim=keepdim)
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         height, width = input.shape[-2:]
@@ -85,10 +63,7 @@ class RandomRotation90(Geometric):
         times: (low, high) of the number of turns, whole, within -3..3; each of them is equally likely. One number for
             -number..number.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``, for turns that fall between pixels.
-        same_on_batch: share one draw among the rows.
         align_corners: accepted for compatibility; pixel centres are integers either way.
-        p: probability that a row is turned.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W); zeros come in from outside.
@@ -139,8 +114,6 @@ class RandomD4(Geometric):
 
     Args:
         p: probability that a symmetry is drawn, which may be the one that changes nothing.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -183,11 +156,6 @@ class RandomTranspose(Geometric):
 
     Height and width change places, for every row: where they differ, a row with a closed gate gives the centred window
     of the new size, and zeros beside it. Use ``p=1`` for such images to lose nothing.
-
-    Args:
-        p: probability that a row is transposed.
-        same_on_batch: transpose all rows or none.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, W, H).

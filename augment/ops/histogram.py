@@ -8,7 +8,6 @@ from .. import kernels
 from ..common.types import Flags, Params
 from ..kernels.histogram import maths as histogram
 from ..kinds.intensity import Intensity
-from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 
@@ -17,11 +16,6 @@ class RandomEqualize(Intensity):
 
     Values outside [0, 1] count as its ends; a channel with nothing to equalise stays as it is. The gradient of an
     equalised row is zero.
-
-    Args:
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -43,9 +37,6 @@ class RandomAutoContrast(Intensity):
 
     Args:
         clip_output: cut the result to [0, 1], which only a channel of one value can leave.
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -82,9 +73,6 @@ class RandomClahe(Intensity):
             0 sets no limit.
         grid_size: how many tiles (high, wide).
         slow_and_differentiable: accepted for compatibility; the tables are steps either way.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -92,8 +80,6 @@ class RandomClahe(Intensity):
     Params:
         clip_limit_factor: (B,).
     """
-
-    params = (Param("clip_limit_factor"),)
 
     own_dtype = True
 

@@ -1,5 +1,8 @@
 """Light that falls on the image from a side, from a corner or as a spot."""
 
+from collections.abc import Callable
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -14,16 +17,56 @@ UNIT = (0.0, 1.0)
 EITHER = (-1.0, 1.0)
 
 
-class RandomLinearIllumination(Intensity):
+class Illumination(Intensity):
+    """Base class of the ops that add light or take it away, by a gradient from nothing to ``gain``."""
+
+    params = (Param("gradient", image=True),)
+
+    def gradient(self, gain: Tensor, u: Tensor, height: int, width: int) -> Tensor:
+        """What is added (B, 1, H, W), at most a gain (B,) with its sign, from the other uniforms (B, n)."""
+        raise NotImplementedError
+
+    def sample(self, draw: Draw) -> Params:
+        gain, sign = self.ranges["gain"](draw.u[:, 0]), self.ranges["sign"](draw.u[:, 1])
+        gradient = self.gradient(torch.where(sign >= 0, gain, -gain), draw.u[:, 2:], *draw.shape[-2:])
+        return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
+
+    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
+        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
+
+
+class StraightIllumination(Illumination):
+    """Base class of the illuminations that begin at one of four places.
+
+    Attributes:
+        formula: the gradient from a gain (B,), the number (B,) of the place, the height and the width.
+    """
+
+    columns = 3
+    formula: ClassVar[Callable[[Tensor, Tensor, int, int], Tensor]]
+
+    def __init__(
+        self,
+        gain: Bounds = (0.01, 0.2),
+        sign: Bounds = (-1.0, 1.0),
+        p: float | Tensor = 0.5,
+        same_on_batch: bool = False,
+        keepdim: bool = False,
+    ) -> None:
+        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
+        self.ranges = {"gain": span(gain, "gain", UNIT), "sign": span(sign, "sign", EITHER)}
+
+    def gradient(self, gain: Tensor, u: Tensor, height: int, width: int) -> Tensor:
+        return type(self).formula(gain, (u[:, 0] * 4).floor(), height, width)
+
+
+class RandomLinearIllumination(StraightIllumination):
     """Add light or take it away, from nothing at one side of the image to ``gain`` at the opposite one.
 
     Args:
         gain: (low, high) of what is added at most, or one number for just that; within 0..1.
         sign: (low, high) of a number that adds light if it is at least zero and takes it away otherwise, or one number;
             within -1..1.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -32,39 +75,14 @@ class RandomLinearIllumination(Intensity):
         gradient: (B, C, H, W), what is added.
     """
 
-    columns = 3
-    params = (Param("gradient", image=True),)
-
-    def __init__(
-        self,
-        gain: Bounds = (0.01, 0.2),
-        sign: Bounds = (-1.0, 1.0),
-        p: float | Tensor = 0.5,
-        same_on_batch: bool = False,
-        keepdim: bool = False,
-    ) -> None:
-        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {"gain": span(gain, "gain", UNIT), "sign": span(sign, "sign", EITHER)}
-
-    def sample(self, draw: Draw) -> Params:
-        height = signed(self.ranges, draw.u[:, 0], draw.u[:, 1])
-        gradient = light.linear_gradient(height, side(draw.u[:, 2]), *draw.shape[-2:])
-        return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
+    formula = staticmethod(light.linear_gradient)
 
 
-class RandomLinearCornerIllumination(Intensity):
+class RandomLinearCornerIllumination(StraightIllumination):
     """Add light or take it away, from nothing at one corner of the image to ``gain`` at the opposite one.
 
     Args:
-        gain: (low, high) of what is added at most, or one number for just that; within 0..1.
-        sign: (low, high) of a number that adds light if it is at least zero and takes it away otherwise, or one number;
-            within -1..1.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
+        gain, sign: as in ``RandomLinearIllumination``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -73,41 +91,16 @@ class RandomLinearCornerIllumination(Intensity):
         gradient: (B, C, H, W), what is added.
     """
 
-    columns = 3
-    params = (Param("gradient", image=True),)
-
-    def __init__(
-        self,
-        gain: Bounds = (0.01, 0.2),
-        sign: Bounds = (-1.0, 1.0),
-        p: float | Tensor = 0.5,
-        same_on_batch: bool = False,
-        keepdim: bool = False,
-    ) -> None:
-        super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.ranges = {"gain": span(gain, "gain", UNIT), "sign": span(sign, "sign", EITHER)}
-
-    def sample(self, draw: Draw) -> Params:
-        height = signed(self.ranges, draw.u[:, 0], draw.u[:, 1])
-        gradient = light.corner_gradient(height, side(draw.u[:, 2]), *draw.shape[-2:])
-        return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
+    formula = staticmethod(light.corner_gradient)
 
 
-class RandomGaussianIllumination(Intensity):
+class RandomGaussianIllumination(Illumination):
     """Add light or take it away by a Gaussian spot, from nothing at its darkest pixel to ``gain`` at its brightest.
 
     Args:
-        gain: (low, high) of what is added at most, or one number for just that; within 0..1.
-        center: the same of the centre, drawn for each axis as a fraction of the image; within 0..1.
+        gain, sign: as in ``RandomLinearIllumination``.
+        center: (low, high) of the centre, or one number, drawn for each axis as a fraction of the image; within 0..1.
         sigma: the same of the standard deviation, drawn for each axis as a fraction of the image; within 0..1.
-        sign: (low, high) of a number that adds light if it is at least zero and takes it away otherwise, or one number;
-            within -1..1.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -117,7 +110,6 @@ class RandomGaussianIllumination(Intensity):
     """
 
     columns = 6
-    params = (Param("gradient", image=True),)
 
     def __init__(
         self,
@@ -137,30 +129,14 @@ class RandomGaussianIllumination(Intensity):
             "sign": span(sign, "sign", EITHER),
         }
 
-    def sample(self, draw: Draw) -> Params:
-        height = signed(self.ranges, draw.u[:, 0], draw.u[:, 1])
-        center, sigma = self.ranges["center"](draw.u[:, 2:4]), self.ranges["sigma"](draw.u[:, 4:6])
-        gradient = light.gaussian_gradient(height, center, sigma, *draw.shape[-2:])
-        return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
-
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
+    def gradient(self, gain: Tensor, u: Tensor, height: int, width: int) -> Tensor:
+        center, sigma = self.ranges["center"](u[:, :2]), self.ranges["sigma"](u[:, 2:])
+        return light.gaussian_gradient(gain, center, sigma, height, width)
 
 
 def span(bounds: Bounds, name: str, domain: tuple[float, float]) -> Range:
-    """Give the range of (low, high), or the one value that a single number is."""
+    """The range of (low, high), or the one value that a single number is."""
     if not isinstance(bounds, Tensor):
         values = numbers(bounds, name)
         bounds = values * 2 if len(values) == 1 else values
     return Range(bounds, name, None, domain)
-
-
-def signed(ranges: dict[str, Range], gain: Tensor, sign: Tensor) -> Tensor:
-    """Turn uniforms into a gain with a sign."""
-    drawn = ranges["gain"](gain)
-    return torch.where(ranges["sign"](sign) >= 0, drawn, -drawn)
-
-
-def side(u: Tensor) -> Tensor:
-    """Turn uniforms into 0, 1, 2 or 3."""
-    return (u * 4).floor()

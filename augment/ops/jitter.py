@@ -12,7 +12,6 @@ from ..common.checks import check
 from ..common.constants import constant
 from ..common.dtypes import store
 from ..common.types import Flags, Params
-from ..kernels.colour import maths as channels
 from ..kernels.colour import maths as colour
 from ..kinds.intensity import Intensity
 from ..sampling.draw import Draw
@@ -57,7 +56,11 @@ class Jitter(Intensity):
         self.bytewise = kernels.ready()
 
     def sample(self, draw: Draw) -> Params:
-        return {**super().sample(draw), "order": draw_order(self.order, draw)}
+        if self.order is None:
+            order = draw.u[:, len(NAMES) :].argsort(1)
+        else:
+            order = constant(self.order, torch.int64, draw.device).expand(draw.shape[0], -1)
+        return {**super().sample(draw), "order": order}
 
     def checked_params(
         self, params: Params, shape: Sequence[int], device: torch.device, where: str | None = None
@@ -69,7 +72,15 @@ class Jitter(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         super().validate(params, gate)
-        check_order(self, params["order"], gate)
+        order, n = params["order"], params["order"].shape[1]
+        # one that the op has been given is not read from the params
+        if not (n == len(NAMES) or (self.order is not None and n < len(NAMES))) or order.is_floating_point():
+            raise ValueError(
+                f"{type(self).__name__}: params['order']: expected integers (B, 4), or (4,) for all rows, "
+                f"got {order.dtype} {tuple(order.shape)}"
+            )
+        steps = ((order >= 0) & (order <= 3)).all(1)
+        check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.order is not None:
@@ -100,9 +111,6 @@ class ColorJitter(Jitter):
         contrast: the same for contrast.
         saturation: the same for saturation.
         hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
         order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
             is left out is not done. None draws an order for each row.
 
@@ -124,14 +132,7 @@ class ColorJiggle(Jitter):
 
     Args:
         brightness: (low, high) of the factor, or one number for 1 -+ number; within 0..2.
-        contrast: the same for contrast, from 0 on.
-        saturation: the same for saturation, from 0 on.
-        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
-        order: fixed order of the steps, 0 brightness, 1 contrast, 2 saturation, 3 hue, each at most once; a step that
-            is left out is not done. None draws an order for each row.
+        contrast, saturation, hue, order: as in ``ColorJitter``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
@@ -152,14 +153,8 @@ class RandomPhotometricDistort(Intensity):
     whose ``p`` is ``p_step`` here.
 
     Args:
-        brightness: (low, high) of the factor, or one number for 1 -+ number, from 0 on.
-        contrast: the same for contrast.
-        saturation: the same for saturation.
-        hue: (low, high) in turns, or one number for -+ number; within -0.5..0.5.
+        brightness, contrast, saturation, hue: as in ``ColorJitter``.
         p_step: probability of each step in a row that is changed.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3; one channel has no saturation or hue to change.
@@ -212,7 +207,7 @@ class RandomPhotometricDistort(Intensity):
         output = kernels.photometric_distort(image, *self.steps(params, image), wide=wide or after is not None)
         if after is None:
             return output
-        output = channels.blend(output, after)
+        output = colour.blend(output, after)
         return output if wide else store(output, image.dtype, unit=True)
 
     def steps(self, params: Params, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -246,22 +241,3 @@ def fixed_order(order: Any) -> tuple[int, ...] | None:
     if not numbers or (order is not None and (len(set(order)) != len(order) or not set(order) <= {0, 1, 2, 3})):
         raise ValueError(f"order: expected each of 0, 1, 2 and 3 at most once, got {order!r}")
     return None if order is None else tuple(order)
-
-
-def draw_order(order: tuple[int, ...] | None, draw: Draw) -> Tensor:
-    """An order (B, n) for every row: a fixed one, or one drawn from the uniforms behind those of the factors."""
-    if order is None:
-        return draw.u[:, len(NAMES) :].argsort(1)
-    return constant(order, torch.int64, draw.device).expand(draw.shape[0], -1)
-
-
-def check_order(op: Jitter, order: Tensor, gate: Tensor) -> None:
-    """Require an order of all steps; one that an op has been given is not read from the params."""
-    n = order.shape[1]
-    if not (n == len(NAMES) or (op.order is not None and n < len(NAMES))) or order.is_floating_point():
-        raise ValueError(
-            f"{type(op).__name__}: params['order']: expected integers (B, 4), or (4,) for all rows, "
-            f"got {order.dtype} {tuple(order.shape)}"
-        )
-    steps = ((order >= 0) & (order <= 3)).all(1)
-    check(steps, torch.ones_like(gate), "order: expected steps in 0..3")

@@ -33,7 +33,6 @@ class RandomMixUpV2(Mix):
         lambda_val: (low, high) of lambda, in 0..1; None for all of it.
         same_on_batch: as ``mode="batch"``; partners stay by row.
         p: probability that a unit of ``mode`` is mixed.
-        keepdim: give the outputs the ranks of the inputs.
         data_keys: what the inputs of a direct call are.
         alpha: draw lambda by Beta(alpha, alpha), stretched to ``lambda_val``; None for evenly.
         mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
@@ -118,13 +117,9 @@ class RandomCutMixV2(Mix):
         num_mix: how many rectangles are pasted one after the other.
         cut_size: (low, high) to which lambda is cut, in 0..1; the larger, the smaller the rectangle. None for all.
         beta: draw lambda by Beta(beta, beta); None for 1, which is evenly.
-        same_on_batch: as ``mode="batch"``; partners stay by row.
-        p: probability that a unit of ``mode`` is mixed.
-        keepdim: give the outputs the ranks of the inputs.
-        data_keys: what the inputs of a direct call are.
+        same_on_batch, p, data_keys, mode: as in ``RandomMixUpV2``.
         use_correct_lambda: give in rows of classes the share of the own image, as the paper does, instead of what is
             pasted.
-        mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
         num_classes: give classes as exact shares of the area (B, num_classes); None for rows (num_mix, B, 3) of the
             label, the other's, and the share of the rectangle, 0 in rows that are not mixed.
 
@@ -210,11 +205,7 @@ class PatchMix(Mix):
     Args:
         alpha: the parameter of Beta(alpha, alpha) by which ``lam`` is drawn, which changes nothing.
         patch_size: the side of the square in pixels, at most the shorter side of the image.
-        p: probability that a unit of ``mode`` is mixed.
-        same_on_batch: as ``mode="batch"``; partners stay by row.
-        keepdim: give the outputs the ranks of the inputs.
-        data_keys: what the inputs of a direct call are.
-        mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
+        p, same_on_batch, data_keys, mode: as in ``RandomMixUpV2``.
         num_classes: give classes as shares of the area (B, num_classes); None for rows (B, 3) of the label, the other's
             and the share of the square.
 

@@ -38,8 +38,6 @@ class RandomMosaic(Mix):
             pixel; what of a window lies behind the last tile is 0.
         min_bbox_size: the area in square pixels that has to be left of a box.
         data_keys: what the inputs of a direct call are.
-        p: probability that a row is mixed.
-        keepdim: give the outputs the ranks of the inputs.
         padding_mode: ``"constant"``, what the window shows behind the last tile.
         resample, align_corners, cropping_mode: accepted; a window at whole pixels is not resampled.
         num_classes: give classes as shares of the area (B, num_classes); without, they are labels (B, N) of boxes.
@@ -140,9 +138,6 @@ class RandomJigsaw(Mix):
     Args:
         grid: (rows, columns) of pieces; they have to divide the image.
         data_keys: what the inputs of a direct call are.
-        p: probability that a row is cut.
-        same_on_batch: share the draws among the rows.
-        keepdim: give the outputs the ranks of the inputs.
         ensure_perm: never draw the order in which the pieces are already; all others are equally likely up to 6 pieces,
             and beyond as good as.
 

@@ -19,9 +19,6 @@ class RandomGaussianNoise(Intensity):
     Args:
         mean: mean of the noise, on the scale of [0, 1].
         std: its standard deviation.
-        same_on_batch: share one noise among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -61,9 +58,6 @@ class RandomISONoise(Intensity):
     Args:
         color_shift: (low, high) of the hue's deviation at intensity 1, in turns; in 0..1.
         intensity: (low, high) of the strength; not negative.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), C 1 or 3.
@@ -104,9 +98,6 @@ class RandomSaltAndPepperNoise(Intensity):
     Args:
         amount: (low, high) of the share of pixels, in 0..1, or one number for it.
         salt_vs_pepper: (low, high) of the share of white among them, in 0..1, or one number for it.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), any C.
@@ -163,9 +154,6 @@ class RandomShotNoise(Intensity):
     Args:
         scale: (low, high) of the photons that a white pixel counts on average; the fewer, the noisier. ImageNet-C has
             60 for its mildest noise and 3 for its strongest.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

@@ -1,7 +1,7 @@
 """Frames brought to a size: padded, resized with their aspect kept, or shrunk onto a canvas."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -9,11 +9,11 @@ from ..common.arguments import channel_values, pair, switch, whole, whole_pixel_
 from ..common.types import Flags, Params
 from ..kernels.warp import matrices as geometry
 from ..kinds.geometric import Geometric
-from ..maps.warp import Homography, Letterbox, Rescale, Window
+from ..maps.warp import Homography, Letterbox, Window
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
-from .crop import WINDOW, Size, require_border, rescale, side_to_size, whole_frame
+from .crop import Size, WholeFrame, require_border, rescale, side_to_size
 
 GREY = 114 / 255
 
@@ -25,7 +25,6 @@ class PadTo(Geometric):
         size: (height, width) of the output, or one number for both.
         pad_mode: ``"constant"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
         pad_value: value of a constant border, on the scale of [0, 1], one or one a channel.
-        keepdim: give the output the rank of the input.
         crop_if_exceeds: cut an axis that is longer; otherwise it stays as long as it is.
         p: accepted for compatibility: a frame is padded whether the gate is open or closed.
 
@@ -69,17 +68,38 @@ class PadTo(Geometric):
         return Window(params["batch_prob"], (0, 0), size, self.output_size(size))
 
 
-class LongestMaxSize(Geometric):
+class MaxSize(WholeFrame):
+    """Base class of the resizes to a length of one side, which keep the aspect.
+
+    Attributes:
+        side: which side, ``"long"`` or ``"short"``.
+    """
+
+    side: ClassVar[str]
+
+    def __init__(
+        self,
+        max_size: int,
+        resample: Any = "BILINEAR",
+        align_corners: bool = True,
+        p: float | Tensor = 1.0,
+        keepdim: bool = False,
+        antialias: bool = False,
+    ) -> None:
+        super().__init__(p=p, keepdim=keepdim)
+        self.max_size = whole(max_size, "max_size", 1)
+        self.accept(resample=resample, align_corners=align_corners, antialias=antialias)
+
+    def output_size(self, size: Size) -> Size:
+        return side_to_size(self.max_size, size, self.side)
+
+
+class LongestMaxSize(MaxSize):
     """Resize the whole frame so that its longer side has a length, and keep the aspect.
 
     Args:
         max_size: length of the longer side; the other is rounded down.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
-            and ``"nearest"`` always take the edges.
-        p: accepted for compatibility: a frame is resized whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
-        antialias: widen the filter when the image shrinks, as torchvision and PIL do.
+        resample, align_corners, antialias, p: as in ``Resize``.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -88,43 +108,15 @@ class LongestMaxSize(Geometric):
         src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
     """
 
-    looks_beyond = False
-    params = WINDOW
-
-    def __init__(
-        self,
-        max_size: int,
-        resample: Any = "BILINEAR",
-        align_corners: bool = True,
-        p: float | Tensor = 1.0,
-        keepdim: bool = False,
-        antialias: bool = False,
-    ) -> None:
-        super().__init__(p=p, keepdim=keepdim)
-        self.max_size = whole(max_size, "max_size", 1)
-        self.accept(resample=resample, align_corners=align_corners, antialias=antialias)
-
-    def output_size(self, size: Size) -> Size:
-        return side_to_size(self.max_size, size, "long")
-
-    def sample(self, draw: Draw) -> Params:
-        return whole_frame(draw, self.output_size((draw.shape[-2], draw.shape[-1])))
-
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
-        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
+    side = "long"
 
 
-class SmallestMaxSize(Geometric):
+class SmallestMaxSize(MaxSize):
     """Resize the whole frame so that its shorter side has a length, and keep the aspect.
 
     Args:
         max_size: length of the shorter side; the other is rounded down.
-        resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        align_corners: whether the centres of the corner pixels of input and output meet, or their edges; ``antialias``
-            and ``"nearest"`` always take the edges.
-        p: accepted for compatibility: a frame is resized whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
-        antialias: widen the filter when the image shrinks, as torchvision and PIL do.
+        resample, align_corners, antialias, p: as in ``Resize``.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -133,30 +125,7 @@ class SmallestMaxSize(Geometric):
         src, dst: (B, 4, 2), corner pixels of the input and of the output. input_size, output_size: (B, 2).
     """
 
-    looks_beyond = False
-    params = WINDOW
-
-    def __init__(
-        self,
-        max_size: int,
-        resample: Any = "BILINEAR",
-        align_corners: bool = True,
-        p: float | Tensor = 1.0,
-        keepdim: bool = False,
-        antialias: bool = False,
-    ) -> None:
-        super().__init__(p=p, keepdim=keepdim)
-        self.max_size = whole(max_size, "max_size", 1)
-        self.accept(resample=resample, align_corners=align_corners, antialias=antialias)
-
-    def output_size(self, size: Size) -> Size:
-        return side_to_size(self.max_size, size, "short")
-
-    def sample(self, draw: Draw) -> Params:
-        return whole_frame(draw, self.output_size((draw.shape[-2], draw.shape[-1])))
-
-    def warp(self, input: Tensor, params: Params, flags: Flags) -> Rescale:
-        return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
+    side = "short"
 
 
 class LetterBox(Geometric):
@@ -171,7 +140,6 @@ class LetterBox(Geometric):
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
         antialias: widen the filter when the image shrinks, as torchvision and PIL do.
         p: accepted for compatibility: a frame is fitted whether the gate is open or closed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, h, w).
@@ -219,10 +187,7 @@ class RandomZoomOut(Geometric):
     Args:
         fill: value of the canvas, on the scale of [0, 1], one or one a channel.
         side_range: (low, high) of the canvas's side as a multiple of the image's, within 1..1e6.
-        p: probability that a row is changed.
         resample: ``"bilinear"``, ``"nearest"`` or ``"bicubic"``.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

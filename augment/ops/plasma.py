@@ -1,5 +1,7 @@
 """Brightness, contrast and shadows that vary over the image like clouds."""
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -13,18 +15,32 @@ from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 
 UNIT = (0.0, 1.0)
-ANY = (-float("inf"), float("inf"))
 
 
-class RandomPlasmaBrightness(Intensity):
+class Plasma(Intensity):
+    """Base class of the ops that follow a fractal map (A. Nicolaou et al., "TorMentor", 2022).
+
+    Attributes:
+        one_map: whether all channels share a map.
+    """
+
+    one_map: ClassVar[bool] = False
+
+    def sample(self, draw: Draw) -> Params:
+        params = super().sample(draw)
+        return {**params, "plasma": fractal(draw, params["roughness"], 1 if self.one_map else draw.shape[1])}
+
+    def plasma(self, params: Params, image: Tensor) -> Tensor:
+        """The map of a call, in the dtype of its image."""
+        return self.image_map(params, "plasma", image).to(image.dtype)
+
+
+class RandomPlasmaBrightness(Plasma):
     """Brighten and darken by a fractal map, each channel by its own (A. Nicolaou et al., "TorMentor", 2022).
 
     Args:
         roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
         intensity: (low, high) of how much is added at most; at a map of zero as much is taken away.
-        same_on_batch: share one map among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -46,26 +62,19 @@ class RandomPlasmaBrightness(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {
             "roughness": Range(roughness, "roughness", None, UNIT),
-            "intensity": Range(intensity, "intensity", None, ANY),
+            "intensity": Range(intensity, "intensity", None),
         }
 
-    def sample(self, draw: Draw) -> Params:
-        params = super().sample(draw)
-        return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
-
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        plasma = self.image_map(params, "plasma", input).to(input.dtype)
-        return light.plasma_brightness(input, plasma, params["intensity"].to(input.dtype).view(-1, 1, 1, 1))
+        intensity = params["intensity"].to(input.dtype).view(-1, 1, 1, 1)
+        return light.plasma_brightness(input, self.plasma(params, input), intensity)
 
 
-class RandomPlasmaContrast(Intensity):
+class RandomPlasmaContrast(Plasma):
     """Multiply the difference from middle grey by 0..4, which a fractal map says for each channel (TorMentor).
 
     Args:
-        roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
-        same_on_batch: share one map among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
+        roughness: as in ``RandomPlasmaBrightness``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -86,24 +95,17 @@ class RandomPlasmaContrast(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"roughness": Range(roughness, "roughness", None, UNIT)}
 
-    def sample(self, draw: Draw) -> Params:
-        params = super().sample(draw)
-        return {**params, "plasma": fractal(draw, params["roughness"], draw.shape[1])}
-
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.plasma_contrast(input, self.image_map(params, "plasma", input).to(input.dtype))
+        return light.plasma_contrast(input, self.plasma(params, input))
 
 
-class RandomPlasmaShadow(Intensity):
+class RandomPlasmaShadow(Plasma):
     """Cast a shadow over all channels where a fractal map is low (TorMentor).
 
     Args:
-        roughness: (low, high) of the share of noise that is left from one level of the fractal to the next, in 0..1.
+        roughness: as in ``RandomPlasmaBrightness``.
         shade_intensity: (low, high) of what is added in the shadow.
         shade_quantity: (low, high) of the value of the map below which there is shadow, in 0..1.
-        same_on_batch: share one shadow among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), cut to [0, 1] before and after.
@@ -113,6 +115,7 @@ class RandomPlasmaShadow(Intensity):
     """
 
     params = (Param("roughness"), Param("shade_intensity"), Param("shade_quantity"), Param("plasma", image=True))
+    one_map = True
 
     def __init__(
         self,
@@ -126,19 +129,15 @@ class RandomPlasmaShadow(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {
             "roughness": Range(roughness, "roughness", None, UNIT),
-            "shade_intensity": Range(shade_intensity, "shade_intensity", None, ANY),
+            "shade_intensity": Range(shade_intensity, "shade_intensity", None),
             "shade_quantity": Range(shade_quantity, "shade_quantity", None, UNIT),
         }
-
-    def sample(self, draw: Draw) -> Params:
-        params = super().sample(draw)
-        return {**params, "plasma": fractal(draw, params["roughness"], 1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         shade, quantity = (
             params[name].to(input.dtype).view(-1, 1, 1, 1) for name in ("shade_intensity", "shade_quantity")
         )
-        return light.plasma_shadow(input, self.image_map(params, "plasma", input).to(input.dtype), shade, quantity)
+        return light.plasma_shadow(input, self.plasma(params, input), shade, quantity)
 
 
 def fractal(draw: Draw, roughness: Tensor, channels: int) -> Tensor:

@@ -24,9 +24,6 @@ class RandomSolarize(Intensity):
     Args:
         thresholds: (low, high) of the threshold, or one number for 0.5 -+ number; within 0..1.
         additions: (low, high) of the constant, or one number for -+ number; within -0.5..0.5.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -34,8 +31,6 @@ class RandomSolarize(Intensity):
     Params:
         thresholds: (B,). additions: (B,).
     """
-
-    params = (Param("thresholds"), Param("additions"))
 
     pointwise = True
 
@@ -70,9 +65,6 @@ class RandomPosterize(Intensity):
     Args:
         bits: (low, high) of how many bits stay, whole numbers, each equally likely; one number for (number, 8). Within
             0..8.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -110,9 +102,6 @@ class RandomInvert(Intensity):
 
     Args:
         max_val: the highest value, one or one a channel, on the scale of [0, 1].
-        same_on_batch: change all rows or none.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -148,9 +137,6 @@ class RandomGamma(Intensity):
     Args:
         gamma: (low, high) of the power, from 0 on.
         gain: (low, high) of the factor, from 0 on.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).

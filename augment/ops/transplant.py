@@ -29,7 +29,6 @@ class RandomTransplantation(Mix):
     Args:
         excluded_labels: classes that are not taken.
         p: probability that a row receives something.
-        p_batch: probability that a batch is looked at at all.
         data_keys: what the inputs of a direct call are; None for image and mask.
 
     Params:
@@ -115,7 +114,6 @@ class RandomCopyPaste(Mix):
         p_instance: probability that an object is pasted.
         max_instances: the largest N that can come.
         same_on_batch: as ``mode="batch"``; partners stay by row.
-        keepdim: give the outputs the ranks of the inputs.
         data_keys: what the inputs of a direct call are; None for image and mask.
         mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
 

@@ -25,9 +25,6 @@ class RandomRain(Intensity):
         number_of_drops: (low, high), whole numbers; both ends are drawn.
         drop_height: (low, high) of how many rows a drop takes, from 1 on; the same for all drops of an image.
         drop_width: (low, high) of how many columns, negative for a drop that falls to the left; zero is like one.
-        same_on_batch: share one rain among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), any C.
@@ -104,9 +101,6 @@ class RandomSnow(Intensity):
     Args:
         snow_coefficient: (low, high) of the threshold, or one number for 0.5 -+ number; within 0..1.
         brightness: (low, high) of the factor, from 1 on.
-        same_on_batch: share one draw among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, 3, H, W) to (B, 3, H, W), cut to [0, 1] before.
@@ -117,8 +111,6 @@ class RandomSnow(Intensity):
     Raises:
         ValueError: if there are not three channels.
     """
-
-    params = (Param("snow_coefficient"), Param("brightness"))
 
     channels = (3,)
 
@@ -152,9 +144,6 @@ class RandomFog(Intensity):
 
     Args:
         severity: (low, high); 1 to 5 are those of ImageNet-C, 0 is no fog, and what lies between is interpolated.
-        same_on_batch: share one fog among the rows.
-        p: probability that a row is changed.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W), any C, cut to [0, 1] before.

@@ -31,11 +31,7 @@ class AugMix(Intensity):
         chain_depth: how many operations a chain has; a negative number draws 1 to 3 for each chain.
         alpha: the parameter of the distributions that the shares are drawn from, Beta and Dirichlet.
         all_ops: whether brightness, color, contrast and sharpness are among the operations.
-        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
+        interpolation, fill: as in ``RandAugment``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -72,7 +68,7 @@ class AugMix(Intensity):
             raise ValueError("chain_depth: expected a positive number, or a negative one for a random depth; got 0")
         self.alpha = number(alpha, "alpha", 1e-3)
         space = table.MIX if all_ops else table.MIX_NO_COLOURS
-        self.magnitudes = Magnitudes(list(space.items()), table.MIX_BINS)
+        self.magnitudes = Magnitudes(space, table.MIX_BINS)
         self.depth = chain_depth if chain_depth > 0 else LONGEST
         self.accept(resample=interpolation, fill=fill)
         self.columns = 2 + self.mixture_width * (2 + 3 * self.depth)
@@ -94,11 +90,7 @@ class AugMix(Intensity):
 
     def validate(self, params: Params, gate: Tensor) -> None:
         width, depth = self.mixture_width, self.depth
-        for name, tail in (("share", (width + 1,)), ("operation", (width, depth)), ("magnitude", (width, depth))):
-            if params[name].shape[1:] != tail:
-                expected = (len(gate), *tail)
-                raise ValueError(f"params[{name!r}]: expected shape {expected}, got {tuple(params[name].shape)}")
-        check_steps(params, gate)
+        check_steps(params, gate, {"share": (width + 1,), "operation": (width, depth), "magnitude": (width, depth)})
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         operation, magnitude = params["operation"], params["magnitude"]

@@ -1,6 +1,6 @@
 """Policies whose operations an image goes through one after the other, each image its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -35,8 +35,12 @@ def image_args(op: Augmentation, flags: Flags, image: Tensor) -> tuple[str, list
     return flags["resample"], fill
 
 
-def check_steps(params: Params, gate: Tensor) -> None:
-    """Require operations that there are, and bits that a byte has."""
+def check_steps(params: Params, gate: Tensor, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Require shapes of a row by name, operations that there are, and bits that a byte has."""
+    for name, shape in shapes.items():
+        if params[name].shape[1:] != shape:
+            expected = (len(gate), *shape)
+            raise ValueError(f"params[{name!r}]: expected shape {expected}, got {tuple(params[name].shape)}")
     operation, magnitude = params["operation"], params["magnitude"]
     known = (operation >= 0) & (operation < len(OPERATIONS)) & (operation == operation.round())
     check(known, gate, f"operation: expected whole numbers in 0..{len(OPERATIONS) - 1}")
@@ -59,6 +63,7 @@ class Policy(Geometric):
     def __init__(
         self,
         steps: int,
+        magnitudes: Magnitudes,
         transformation_matrix_mode: str,
         interpolation: Any,
         fill: Any,
@@ -67,16 +72,17 @@ class Policy(Geometric):
         keepdim: bool,
     ) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
-        self.steps = steps
+        self.steps, self.magnitudes = steps, magnitudes
         self.transformation_matrix_mode = choice(transformation_matrix_mode, "transformation_matrix_mode", MODES)
         self.accept(resample=interpolation, fill=fill)
 
+    def drawn_steps(self, draw: Draw, entry: Tensor, level: Tensor, sign: Tensor) -> Params:
+        """The parameters of entries, their bins and uniforms for their signs, each (B, n)."""
+        operation, magnitude = self.magnitudes(entry, level, sign, (draw.shape[-2], draw.shape[-1]))
+        return {"operation": operation, "magnitude": magnitude}
+
     def validate(self, params: Params, gate: Tensor) -> None:
-        for name in ("operation", "magnitude"):
-            if params[name].shape[1:] != (self.steps,):
-                expected = (len(gate), self.steps)
-                raise ValueError(f"params[{name!r}]: expected shape {expected}, got {tuple(params[name].shape)}")
-        check_steps(params, gate)
+        check_steps(params, gate, dict.fromkeys(("operation", "magnitude"), (self.steps,)))
 
     def warps(self, input: Tensor, params: Params) -> list[Homography]:
         """Give the warp of every step."""
@@ -121,9 +127,6 @@ class RandAugment(Policy):
         num_magnitude_bins: into how many bins each range is divided.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
         fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -131,8 +134,6 @@ class RandAugment(Policy):
     Params:
         operation: (B, n), numbers in ``augment.policies.OPERATIONS``. magnitude: (B, n), as ``Policy`` says.
     """
-
-    params = (Param("operation", (None,), neutral=0.0), Param("magnitude", (None,)))
 
     def __init__(
         self,
@@ -147,10 +148,8 @@ class RandAugment(Policy):
         same_on_batch: bool = False,
         keepdim: bool = False,
     ) -> None:
-        steps = whole(n, "n", 1)
-        super().__init__(steps, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
-        entries = list(table.RAND.items()) if policy is None else table.read_space(policy)
-        self.magnitudes = Magnitudes(entries, whole(num_magnitude_bins, "num_magnitude_bins", 2))
+        steps, magnitudes = whole(n, "n", 1), Magnitudes(table.read_space(policy), num_magnitude_bins)
+        super().__init__(steps, magnitudes, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
         self.m = whole(m, "m", 0)
         if self.m >= num_magnitude_bins:
             raise ValueError(f"m: expected a bin below num_magnitude_bins = {num_magnitude_bins}, got {m}")
@@ -160,8 +159,7 @@ class RandAugment(Policy):
         u, sign = draw.u.chunk(2, 1)
         entry = whole_numbers(u, 0, len(self.magnitudes) - 1).long()
         level = torch.full_like(entry, self.m)
-        operation, magnitude = self.magnitudes(entry, level, sign, (draw.shape[-2], draw.shape[-1]))
-        return {"operation": operation, "magnitude": magnitude}
+        return self.drawn_steps(draw, entry, level, sign)
 
 
 class _Trivial(Policy):
@@ -169,26 +167,11 @@ class _Trivial(Policy):
 
     columns = 3
 
-    def __init__(
-        self,
-        entries: Sequence[tuple[str, table.Entry]],
-        num_magnitude_bins: int,
-        transformation_matrix_mode: str,
-        interpolation: Any,
-        fill: Any,
-        p: float | Tensor,
-        same_on_batch: bool,
-        keepdim: bool,
-    ) -> None:
-        super().__init__(1, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
-        self.magnitudes = Magnitudes(entries, whole(num_magnitude_bins, "num_magnitude_bins", 2))
-
     def sample(self, draw: Draw) -> Params:
         u, bins, sign = draw.u.split(1, 1)
         entry = whole_numbers(u, 0, len(self.magnitudes) - 1).long()
         level = whole_numbers(bins, 0, self.magnitudes.bins - 1).long()
-        operation, magnitude = self.magnitudes(entry, level, sign, (draw.shape[-2], draw.shape[-1]))
-        return {"operation": operation, "magnitude": magnitude}
+        return self.drawn_steps(draw, entry, level, sign)
 
 
 class TrivialAugment(_Trivial):
@@ -196,13 +179,8 @@ class TrivialAugment(_Trivial):
 
     Args:
         policy: None for the ranges of ``RandAugment``, or a list as it takes.
-        transformation_matrix_mode: accepted for compatibility; every operation has a matrix.
         num_magnitude_bins: into how many bins each range is divided, all equally likely.
-        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
+        transformation_matrix_mode, interpolation, fill: as in ``RandAugment``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -210,8 +188,6 @@ class TrivialAugment(_Trivial):
     Params:
         operation: (B, 1), a number in ``augment.policies.OPERATIONS``. magnitude: (B, 1), as ``Policy`` says.
     """
-
-    params = (Param("operation", (None,), neutral=0.0), Param("magnitude", (None,)))
 
     def __init__(
         self,
@@ -224,10 +200,8 @@ class TrivialAugment(_Trivial):
         same_on_batch: bool = False,
         keepdim: bool = False,
     ) -> None:
-        entries = list(table.RAND.items()) if policy is None else table.read_space(policy)
-        super().__init__(
-            entries, num_magnitude_bins, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim
-        )
+        magnitudes = Magnitudes(table.read_space(policy), num_magnitude_bins)
+        super().__init__(1, magnitudes, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
 
 
 class TrivialAugmentWide(_Trivial):
@@ -235,11 +209,7 @@ class TrivialAugmentWide(_Trivial):
 
     Args:
         num_magnitude_bins: into how many bins each range is divided, all equally likely.
-        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
+        interpolation, fill: as in ``RandAugment``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -257,8 +227,8 @@ class TrivialAugmentWide(_Trivial):
         same_on_batch: bool = False,
         keepdim: bool = False,
     ) -> None:
-        entries = list(table.WIDE.items())
-        super().__init__(entries, num_magnitude_bins, "silent", interpolation, fill, p, same_on_batch, keepdim)
+        magnitudes = Magnitudes(table.WIDE, num_magnitude_bins)
+        super().__init__(1, magnitudes, "silent", interpolation, fill, p, same_on_batch, keepdim)
 
 
 class AutoAugment(Policy):
@@ -267,12 +237,7 @@ class AutoAugment(Policy):
     Args:
         policy: ``"imagenet"``, ``"cifar10"`` or ``"svhn"``, or a list of sub-policies, each a list of (name,
             probability, bin in 0..9 or None), of which every image goes through one.
-        transformation_matrix_mode: accepted for compatibility; every operation has a matrix.
-        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        fill: what comes in from outside, on the scale of [0, 1], one or one a channel; None for black.
-        p: probability that a row is changed.
-        same_on_batch: share one draw among the rows.
-        keepdim: give the output the rank of the input.
+        transformation_matrix_mode, interpolation, fill: as in ``RandAugment``.
 
     Shape:
         (B, C, H, W) to (B, C, H, W).
@@ -281,8 +246,6 @@ class AutoAugment(Policy):
         operation: (B, n), numbers in ``augment.policies.OPERATIONS``, 0 where a step is left out. magnitude: (B, n), as
             ``Policy`` says.
     """
-
-    params = (Param("operation", (None,), neutral=0), Param("magnitude", (None,)))
 
     def __init__(
         self,
@@ -296,8 +259,8 @@ class AutoAugment(Policy):
     ) -> None:
         sub_policies = table.read_sub_policies(policy)
         steps = max(map(len, sub_policies))
-        super().__init__(steps, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
-        self.magnitudes = Magnitudes(list(table.AUTO.items()), table.AUTO_BINS)
+        magnitudes = Magnitudes(table.AUTO, table.AUTO_BINS)
+        super().__init__(steps, magnitudes, transformation_matrix_mode, interpolation, fill, p, same_on_batch, keepdim)
         names = list(table.AUTO)
         blank = [("identity", 0.0, None)] * steps
         padded = [[*found, *blank[len(found) :]] for found in sub_policies]
@@ -309,6 +272,5 @@ class AutoAugment(Policy):
         u, chance, sign = draw.u.split([1, self.steps, self.steps], 1)
         row = whole_numbers(u[:, 0], 0, len(self.sub_policies) - 1).long()
         entry, p, level = self.sub_policies.on(draw.device)[row].unbind(-1)
-        operation, magnitude = self.magnitudes(entry.long(), level.long(), sign, (draw.shape[-2], draw.shape[-1]))
-        applied = chance < p
-        return {"operation": torch.where(applied, operation, 0), "magnitude": torch.where(applied, magnitude, 0.0)}
+        drawn = self.drawn_steps(draw, entry.long(), level.long(), sign)
+        return {name: torch.where(chance < p, value, 0) for name, value in drawn.items()}

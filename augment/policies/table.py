@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..common.arguments import number
+from ..common.arguments import number, whole
 from ..common.constants import Kept
 from ..kernels.policy.maths import COLOURS, OPERATIONS
 
@@ -162,12 +162,13 @@ class Magnitudes:
     """The magnitudes of a table of entries for numbered bins.
 
     Args:
-        entries: the rows of the table, which are then known by their numbers.
+        entries: the rows of the table, which are then known by their numbers; an operation may have several.
         bins: how many magnitudes an entry has, both ends among them.
     """
 
-    def __init__(self, entries: Sequence[tuple[str, Entry]], bins: int) -> None:
-        self.bins = bins
+    def __init__(self, entries: Space | Sequence[tuple[str, Entry]], bins: int) -> None:
+        self.bins = whole(bins, "num_magnitude_bins", 2)
+        entries = list(entries.items()) if isinstance(entries, Mapping) else entries
         rows = []
         for name, entry in entries:
             units = [float(entry.unit == unit) for unit in (PIXELS, WIDTH, HEIGHT)]
@@ -213,8 +214,10 @@ LIMITS = {  # what a range may hold, as kornia writes it
 }
 
 
-def read_space(policy: Any) -> list[tuple[str, Entry]]:
-    """Read a policy of one operation each, (name, low, high), in the ranges that kornia writes."""
+def read_space(policy: Any) -> Space | list[tuple[str, Entry]]:
+    """Read a policy of one operation each, (name, low, high), in the ranges that kornia writes; None for ``RAND``."""
+    if policy is None:
+        return RAND
     if isinstance(policy, str) or not isinstance(policy, Sequence) or not policy:
         raise TypeError(f"policy: expected None or a list of (name, low, high), got {policy!r}")
     entries = []
