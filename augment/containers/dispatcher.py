@@ -35,15 +35,25 @@ class Dispatcher(Recorded, nn.Module):
     def _containers(self) -> list[AugmentationSequential]:
         return [container for container in self.augmentations if isinstance(container, AugmentationSequential)]
 
-    def _dispatch(
+    def forward(
         self,
-        bundles: Sequence[Sequence[Value]],
-        params: Sequence[Sequence[ParamItem]] | None,
-        generator: torch.Generator | None,
+        *input: Value,
+        params: Sequence[Sequence[ParamItem]] | None = None,
+        generator: torch.Generator | None = None,
     ) -> list[Any]:
-        """Call every container with its values; each draws after the one before."""
+        """Augment what each container is given.
+
+        Args:
+            *input: for ``ManyToMany`` a tuple of values, a tensor or a dict for each container; for ``ManyToOne`` the
+                values of the data keys, or one dict.
+            params: parameters to use instead of drawing them, such as ``_params`` of an earlier call.
+            generator: where to draw from in this call (eager only; set ``generator`` for compiled calls).
+
+        Returns:
+            A list of what the containers give.
+        """
         outputs, used, after = [], [], []
-        for container, values, replayed in zip(self._containers(), bundles, self._each(params), strict=True):
+        for container, values, replayed in zip(self._containers(), self.inputs(input), self._each(params), strict=True):
             if tv.found(values):
                 outputs.append(container(*values, params=replayed, generator=generator))
             else:
@@ -52,6 +62,10 @@ class Dispatcher(Recorded, nn.Module):
             after = [*after, *drawn(container._params)]
         self._params = used
         return outputs
+
+    def inputs(self, input: Sequence[Value]) -> Sequence[Sequence[Value]]:
+        """What each container is given of the input of a call."""
+        return self._bundles(input)
 
     def _each(self, params: Sequence[Any] | None) -> Sequence[Any]:
         """Give the parameters of every container, None for those to draw."""
@@ -113,24 +127,6 @@ class ManyToManyAugmentationDispather(Dispatcher):
         >>> images = ManyToManyAugmentationDispather(flip, invert)(torch.rand(2, 3, 8, 8), torch.rand(4, 1, 6, 6))
     """
 
-    def forward(
-        self,
-        *input: Value,
-        params: Sequence[Sequence[ParamItem]] | None = None,
-        generator: torch.Generator | None = None,
-    ) -> list[Any]:
-        """Augment one sample for each container.
-
-        Args:
-            *input: for each container a tuple of its values, a tensor or a dict.
-            params: parameters to use instead of drawing them, such as ``_params`` of an earlier call.
-            generator: where to draw from in this call (eager only; set ``generator`` for compiled calls).
-
-        Returns:
-            A list of what the containers give.
-        """
-        return self._dispatch(self._bundles(input), params, generator)
-
 
 class ManyToOneAugmentationDispather(Dispatcher):
     """Call every container with the same input, for several views of it.
@@ -154,23 +150,8 @@ class ManyToOneAugmentationDispather(Dispatcher):
             if self.strict and other != keys[0]:
                 raise ValueError(f"augmentations[{i}]: data_keys: expected {keys[0]}, as the first has; got {other}")
 
-    def forward(
-        self,
-        *input: Value,
-        params: Sequence[Sequence[ParamItem]] | None = None,
-        generator: torch.Generator | None = None,
-    ) -> list[Any]:
-        """Augment a sample once for each container.
-
-        Args:
-            *input: the values of the data keys, or one dict.
-            params: parameters to use instead of drawing them, such as ``_params`` of an earlier call.
-            generator: where to draw from in this call (eager only; set ``generator`` for compiled calls).
-
-        Returns:
-            A list of what the containers give.
-        """
-        return self._dispatch([input] * len(self.augmentations), params, generator)
+    def inputs(self, input: Sequence[Value]) -> Sequence[Sequence[Value]]:
+        return [input] * len(self.augmentations)
 
 
 ManyToManyAugmentationDispatcher = ManyToManyAugmentationDispather

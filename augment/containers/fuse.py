@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -154,12 +155,8 @@ def _recoloured(steps: Sequence[OpStep], targets: list[Target], call: Call) -> t
     shape, device = steps[0].shape_for(targets)
     ops = [step.ready(targets, shape, device, call) for step in steps]
     with full_precision(device):
-        moved = [_with_image(t, colour_run.apply(t.value, ops)) if t.key == "image" else t for t in targets]
+        moved = [replace(t, value=colour_run.apply(t.value, ops)) if t.key == "image" else t for t in targets]
     return moved, [_recorded(ready, shape) for ready in ops]
-
-
-def _with_image(target: Target, image: Tensor) -> Target:
-    return Target(target.key, image, target.rank, target.added, target.watched, target.valid)
 
 
 def _recorded(ready: Ready, shape: Sequence[int]) -> Any:

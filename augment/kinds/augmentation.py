@@ -34,6 +34,7 @@ class Augmentation(Configured):
         rank: spatial dimensions of an image.
         params: what ``sample`` gives, declared; those of ``self.ranges``, a number a row each, where it is empty.
         own_dtype: see ``Intensity``.
+        keeps_by_center: see ``Geometric``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
         kind: the base class that says what the op changes.
         overrides, own: see ``kornia_style.adapt``.
@@ -41,6 +42,7 @@ class Augmentation(Configured):
 
     rank: ClassVar[int] = 2
     params: Sequence[Param] = ()
+    keeps_by_center: ClassVar[bool] = False
     own_dtype: bool = False
     columns: int = 0
     overrides: ClassVar[frozenset[str]] = frozenset()
@@ -233,15 +235,14 @@ class Augmentation(Configured):
         """The parameters with what the targets of a call decide; by default nothing."""
         return params
 
-    def move_targets(
-        self,
-        targets: Sequence[Target],
-        ready: Ready,
-        options: Mapping[str, Flags],
-        warp: Warp | None = None,
-        by_center: bool = False,
+    def move_targets(self, targets: Sequence[Target], ready: Ready, options: Mapping[str, Flags]) -> list[Target]:
+        """The targets of a call, moved by the op."""
+        return self.moved_with(None, targets, ready, options)
+
+    def moved_with(
+        self, warp: Warp | None, targets: Sequence[Target], ready: Ready, options: Mapping[str, Flags]
     ) -> list[Target]:
-        """The targets of a call, moved, where there is one, by a warp."""
+        """The targets of a call: images and masks through the op, labels, where there is one, by a warp."""
         _, params, flags, gate = ready
 
         def image(value: Tensor) -> Tensor:
@@ -252,7 +253,7 @@ class Augmentation(Configured):
                 return self.transform_mask(value, params, gate, flags, warp, chosen)
             return self.transform_mask(value, *self.row(params, gate, row), flags, warp and warp[row], chosen)
 
-        return mv.moved_by(warp, targets, gate, options, image, mask, by_center)
+        return mv.moved_by(warp, targets, gate, options, image, mask, self.keeps_by_center)
 
     def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
         """The matrix (B, 3, 3) of a call of ``params``; None where the op has none, which ``rigid`` may refuse."""

@@ -39,7 +39,6 @@ class Geometric(Augmentation, kind=True):
     whole_pixels: ClassVar[bool] = False
     looks_beyond: bool = True
     pads: bool = False
-    keeps_by_center: ClassVar[bool] = False
 
     def choose_by_boxes(self, params: Params, boxes: Tensor | None) -> Params:
         """What is chosen out of what was drawn, by the boxes (B, N, 4) of a call, x1, y1, x2, y2; by default nothing.
@@ -85,17 +84,10 @@ class Geometric(Augmentation, kind=True):
             return params
         return self.choose_by_boxes(params, of_clips(mv.all_boxes(targets), call.frames))
 
-    def move_targets(
-        self,
-        targets: Sequence[Target],
-        ready: Ready,
-        options: Mapping[str, Flags],
-        warp: Warp | None = None,
-        by_center: bool = False,
-    ) -> list[Target]:
+    def move_targets(self, targets: Sequence[Target], ready: Ready, options: Mapping[str, Flags]) -> list[Target]:
         like, (_, params, flags, gate) = tg.frame(targets), ready
         warp = self.gated_warp(self.reference(params) if like is None else like, params, flags, gate)
-        return super().move_targets(targets, ready, options, warp, self.keeps_by_center)
+        return self.moved_with(warp, targets, ready, options)
 
     def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
         warp = self.last_warp(params)

@@ -14,7 +14,6 @@ from ..common.dtypes import full_precision
 from ..common.types import Flags, Params
 from ..kernels.mixing import maths as mx
 from ..maps.composition import Composition
-from ..maps.warp import Warp
 from ..targets import target as tg
 from ..targets import tv
 from ..targets.keys import Value, labels_of, read_keys
@@ -153,14 +152,7 @@ class Mix(Augmentation, kind=True):
             params["batch_prob"] = params["batch_prob"] * rows
         return params
 
-    def move_targets(
-        self,
-        targets: Sequence[Target],
-        ready: Ready,
-        options: Mapping[str, Flags],
-        warp: Warp | None = None,
-        by_center: bool = False,
-    ) -> list[Target]:
+    def move_targets(self, targets: Sequence[Target], ready: Ready, options: Mapping[str, Flags]) -> list[Target]:
         like, (_, params, flags, gate) = tg.frame(targets), ready
         if like is None:
             raise ValueError(f"{type(self).__name__}: data_keys: expected an image or a mask to mix by")

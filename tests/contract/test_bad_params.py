@@ -224,5 +224,5 @@ def test_orders_of_another_length_are_refused(op: type, dtype: torch.dtype) -> N
     jitter(image)
     for count in (3, 8, 20):
         params = {**jitter._params, "order": torch.arange(count) % 4}
-        with pytest.raises(ValueError, match=rf"{op.__name__}: params\['order'\]: expected integers \(4,\)"):
+        with pytest.raises(ValueError, match=rf"{op.__name__}: params\['order'\]: expected integers \(B, 4\)"):
             jitter(image, params=params)
