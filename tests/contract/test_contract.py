@@ -258,8 +258,9 @@ def test_seed(case: Case) -> None:
 @each([case for case in CASES if case.op.__name__ != "RandomEqualize"])
 def test_gradcheck(case: Case) -> None:
     op = case(p=0.5)
-    image = picture(2, 3, (6, 7), torch.float64) * 0.8 + 0.1
-    for known in ({"size": (4, 5)}, {"kernel_size": 3}):
+    image = picture(2, 3, (5, 4), torch.float64) * 0.8 + 0.1
+    small = {"drop_height": (1, 3), "drop_width": (-3, 3)}
+    for known in ({"size": (3, 4)}, {"kernel_size": 3}, {"grid_size": (2, 3)}, small):
         if known.keys() <= case.arguments.keys():
             op = case(p=0.5, **known)
     params = with_gate(op, image.shape, [1, 0])

@@ -1,5 +1,6 @@
 """The figures of the benchmarks: ratios, summaries, comparisons, and how all is measured."""
 
+import functools
 import math
 import signal
 from pathlib import Path
@@ -215,7 +216,8 @@ def test_peak_counts_what_a_call_holds() -> None:
     assert math.isclose(found, 2 * size, rel_tol=0.1)
 
 
-def test_compilation_counts_graphs_and_says_what_breaks() -> None:
+def test_compilation_counts_graphs_and_says_what_breaks(monkeypatch: pytest.MonkeyPatch, optimizer: str) -> None:
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=optimizer))
     x = torch.ones(8)
     measure.wake_compiler()
     call, facts = measure.compilation(lambda x: x + 1, lambda f: lambda: f(x), "compiled")

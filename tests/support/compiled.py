@@ -3,11 +3,14 @@
 import torch
 from torch.testing import assert_close
 
-from tests.support.helpers import assert_params_close, call_seeded, graphs, picture
+from tests.support.helpers import assert_params_close, call_seeded, graphs
 
 
 def compiled_like_eager(op, image, optimizer: str) -> None:
-    """Compile, compare with eager under the same seed, and require that new draws compile nothing."""
+    """Compile, compare with eager under the same seed, and require that new draws compile nothing.
+
+    Of an image that requires a gradient, the gradients are compared as well, which the same graph gives.
+    """
     compiled = torch.compile(op, fullgraph=True, backend=optimizer)
     output = call_seeded(compiled, image)
     params = op._params
@@ -19,6 +22,10 @@ def compiled_like_eager(op, image, optimizer: str) -> None:
         assert different.max() <= 1 and (different > 0).float().mean() < 1e-3
     else:
         assert_close(output, expected, rtol=1e-4, atol=1e-5)
+    if image.requires_grad:
+        found, right = (torch.autograd.grad(values.square().sum(), image)[0] for values in (output, expected))
+        assert_close(found, right, rtol=1e-3, atol=1e-3)
+        assert right.abs().sum() > 0
     once = graphs()
     draws = [call_seeded(compiled, image, seed=seed) for seed in range(5)]
     assert graphs() == once
@@ -30,14 +37,3 @@ def compiled_like_eager(op, image, optimizer: str) -> None:
             rtol=1e-4,
             atol=1 if draw.dtype == torch.uint8 else 1e-5,
         )
-
-
-def gradient_like_eager(op, optimizer: str) -> None:
-    """Compare the gradients of an image."""
-    gradients = []
-    for call in (op, torch.compile(op, fullgraph=True, backend=optimizer)):
-        image = (picture(4) * 0.9 + 0.05).requires_grad_()
-        call_seeded(call, image).square().sum().backward()
-        gradients.append(image.grad)
-    assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-3)
-    assert gradients[0].abs().sum() > 0

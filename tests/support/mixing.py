@@ -11,17 +11,19 @@ KEYS = ["image", "mask", "bbox_xyxy", "keypoints"]
 SIZE = (16, 24)
 
 
-def sample(case: Case, b: int = 4, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+def sample(
+    case: Case, b: int = 4, dtype: torch.dtype = torch.float32, size: tuple[int, int] = SIZE
+) -> list[torch.Tensor]:
     """Give an image with a mask that suits an op, boxes and keypoints."""
     generator = torch.Generator().manual_seed(3)
-    points = torch.rand(b, 2, 2, generator=generator) * torch.tensor([16.0, 9.0]) + 1
+    points = torch.rand(b, 2, 2, generator=generator) * torch.tensor([size[1] - 8.0, size[0] - 7.0]) + 1
     boxes = torch.cat([points, points + torch.tensor([6.0, 5.0])], -1)
-    mask = torch.randint(4, (b, 1, *SIZE), generator=generator)
+    mask = torch.randint(4, (b, 1, *size), generator=generator)
     if case.op is K.RandomCopyPaste:
-        mask = torch.zeros(b, 2, *SIZE, dtype=torch.uint8)
+        mask = torch.zeros(b, 2, *size, dtype=torch.uint8)
         for (i, n, *_), (x1, y1, x2, y2) in zip(np.ndindex(b, 2), boxes.flatten(0, 1).round().int(), strict=True):
             mask[i, n, y1:y2, x1:x2] = 1
-    return [picture(b, 3, SIZE, dtype), mask, boxes, points]
+    return [picture(b, 3, size, dtype), mask, boxes, points]
 
 
 def ids(b: int = 5) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
