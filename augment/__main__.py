@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Say what the command line understands."""
+    """What the command line understands."""
     whole = argparse.ArgumentParser(prog="python -m augment", description="Image augmentations for PyTorch.")
     whole.add_argument("--version", action="version", version=f"augment {__version__}")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
@@ -149,7 +149,7 @@ def table() -> list[tuple[str, ...]]:
 
 
 def signature(op: type) -> str:
-    """Give the call that makes an op, with defaults and without types."""
+    """The call that makes an op, with defaults and without types."""
     whole = inspect.signature(op)
     bare = [
         p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else _rounded(p.default))
@@ -165,7 +165,7 @@ def _rounded(value: Any) -> Any:
 
 
 def first_sentence(text: str) -> str:
-    """Give what a docstring says up to its first full stop outside of parentheses."""
+    """What a docstring says up to its first full stop outside of parentheses."""
     words = text.strip().partition("\n\n")[0].replace("``", "`").split()
     for i, word in enumerate(words):
         said = " ".join(words[: i + 1])

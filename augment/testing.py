@@ -125,17 +125,17 @@ class Case:
 
 
 def ops() -> dict[str, type[Augmentation]]:
-    """Give every op by name."""
+    """Every op by name."""
     return {name: getattr(_ops, name) for name in _ops.__all__}
 
 
 def mixes() -> list[Case]:
-    """Give a case for every op that combines rows, which are no part of ``ops``: no row of theirs stands alone."""
+    """A case for every op that combines rows, which are no part of ``ops``: no row of theirs stands alone."""
     return [Case(op.__name__, op, MIXES.get(op.__name__, {})) for op in _ops.MIXES]
 
 
 def cases(variants: bool = True) -> list[Case]:
-    """Give a case for every op, and those that show another side of one."""
+    """A case for every op, and those that show another side of one."""
     found = [Case(name, op, ARGUMENTS.get(name, {})) for name, op in ops().items()]
     more = [Case(name, ops()[name.partition("[")[0]], arguments) for name, arguments in VARIANTS.items()]
     return found + more * variants

@@ -16,7 +16,7 @@ LIMIT = 2**31  # sizes and counts from here on do not fit into memory
 
 
 def choice(value: Any, name: str, options: Sequence[str]) -> str:
-    """Give the lower-case name of a choice made by name in any case, by an enum or by its index."""
+    """The lower-case name of a choice made by name in any case, by an enum or by its index."""
     named = value.name if isinstance(value, Enum) else value
     if isinstance(named, int) and not isinstance(named, bool) and 0 <= named < len(options):
         return options[named]
@@ -26,17 +26,17 @@ def choice(value: Any, name: str, options: Sequence[str]) -> str:
 
 
 def one_of(*options: str) -> Check:
-    """Give the check of a choice."""
+    """The check of a choice."""
     return lambda value, name: choice(value, name, options)
 
 
 def optional(check: Check) -> Check:
-    """Give the check that lets None through."""
+    """The check that lets None through."""
     return lambda value, name: None if value is None else check(value, name)
 
 
 def switch(value: Any, name: str) -> bool:
-    """Give a bool, Python's or NumPy's; nothing else says yes or no."""
+    """A bool, Python's or NumPy's; nothing else says yes or no."""
     if isinstance(value, bool):
         return value
     if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
@@ -60,7 +60,7 @@ def is_whole(value: Any, low: int) -> bool:
 
 
 def number(value: Any, name: str, low: float = -math.inf, high: float = math.inf) -> float:
-    """Give a finite number within limits."""
+    """A finite number within limits."""
     if not is_real(value):
         raise TypeError(f"{name}: expected a number, got {value!r}")
     if not (is_finite(value) and low <= value <= high):
@@ -69,7 +69,7 @@ def number(value: Any, name: str, low: float = -math.inf, high: float = math.inf
 
 
 def probability(value: Any, name: str) -> float | Tensor:
-    """Give a number in [0, 1], or a tensor of one, which may be set anew."""
+    """A number in [0, 1], or a tensor of one, which may be set anew."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Tensor)):
         raise TypeError(f"{name}: expected a probability in [0, 1], got {value!r}")
     if isinstance(value, Tensor) and value.numel() != 1 or not 0 <= float(value) <= 1:
@@ -78,14 +78,14 @@ def probability(value: Any, name: str) -> float | Tensor:
 
 
 def whole(value: Any, name: str, low: int) -> int:
-    """Give a whole number that is not below a limit."""
+    """A whole number that is not below a limit."""
     if not is_whole(value, low):
         raise ValueError(f"{name}: expected a whole number >= {low} and < 2**31, got {value!r}")
     return value
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """Give (height, width) from a positive int or a pair of them."""
+    """(height, width) from a positive int or a pair of them."""
     values = (value, value) if isinstance(value, int) else value
     if not isinstance(values, Sequence) or len(values) != 2 or not all(is_whole(v, 1) for v in values):
         raise ValueError(f"{name}: expected a positive int < 2**31 or a (height, width) pair of them, got {value!r}")
@@ -93,7 +93,7 @@ def pair(value: Any, name: str) -> tuple[int, int]:
 
 
 def odd_pair(value: Any, name: str) -> tuple[int, int]:
-    """Give (height, width) of a filter kernel, both odd."""
+    """(height, width) of a filter kernel, both odd."""
     height, width = pair(value, name)
     if height % 2 == 0 or width % 2 == 0:
         raise ValueError(f"{name}: expected odd numbers, got {value!r}")
@@ -101,7 +101,7 @@ def odd_pair(value: Any, name: str) -> tuple[int, int]:
 
 
 def two(value: Any, name: str, above: float = -math.inf) -> tuple[float, float]:
-    """Give two finite numbers above a limit, one for each axis."""
+    """Two finite numbers above a limit, one for each axis."""
     values = value.flatten().tolist() if isinstance(value, Tensor) else value
     if not isinstance(values, (list, tuple)) or len(values) != 2 or not all(map(is_real, values)):
         raise ValueError(f"{name}: expected two numbers, got {value!r}")
@@ -127,26 +127,26 @@ def image_batch(input: Any, rank: int, name: str) -> Tensor:
 
 
 def outside(padding_mode: Any, fill_value: Any) -> dict[str, Any]:
-    """Give the flags for what comes in from outside: a mode of sampling, and a fill where one is asked for."""
+    """The flags for what comes in from outside: a mode of sampling, and a fill where one is asked for."""
     mode = choice(padding_mode, "padding_mode", PADDING)
     fill = channel_values(0.0 if fill_value is None else fill_value, "fill_value")
     return {"padding_mode": mode, "fill": fill if mode == "fill" else None}
 
 
 def interpolated_border(value: Any, name: str) -> str:
-    """Give the mode for what comes in where pixels are interpolated; a fill is zeros of another value."""
+    """The mode for what comes in where pixels are interpolated; a fill is zeros of another value."""
     mode = choice(value, name, (*PADDING, "constant", "replicate"))
     return {"fill": "zeros", "constant": "zeros", "replicate": "border"}.get(mode, mode)
 
 
 def whole_pixel_border(value: Any, name: str) -> str:
-    """Give the mode for what comes in where pixels stay whole."""
+    """The mode for what comes in where pixels stay whole."""
     mode = choice(value, name, (*BORDERS, *PADDING))
     return WHOLE_PIXELS.get(mode, mode)
 
 
 def channel_values(value: Any, name: str) -> list[float]:
-    """Give a value for all channels, or one for each, as a list."""
+    """A value for all channels, or one for each, as a list."""
     if isinstance(value, Tensor):
         value = value.flatten().tolist()
     values = [value] if is_real(value) else value
@@ -159,7 +159,7 @@ def channel_values(value: Any, name: str) -> list[float]:
 
 
 def deviations(value: Any, name: str) -> list[float]:
-    """Give what to divide channels by."""
+    """What to divide channels by."""
     values = channel_values(value, name)
     if 0 in values:
         raise ValueError(f"{name}: expected no zero, got {value!r}")

@@ -43,7 +43,7 @@ class Kept:
         return len(self.numbers)
 
     def on(self, device: torch.device) -> Tensor:
-        """Give them on a device."""
+        """The numbers on a device."""
         if device.type == "cpu":
             return self.numbers
         return constant(self.values, self.numbers.dtype, device).view(self.numbers.shape)

@@ -14,14 +14,14 @@ def full_precision(device: torch.device) -> AbstractContextManager[Any]:
 
 
 def load(image: Tensor, unit: bool = False) -> Tensor:
-    """Give an image in the dtype that arithmetic is done in; ``unit`` brings uint8 from 0..255 to [0, 1]."""
+    """An image in the dtype that arithmetic is done in; ``unit`` brings uint8 from 0..255 to [0, 1]."""
     if image.dtype == torch.float64:
         return image
     return image.float().div_(255) if unit and image.dtype == torch.uint8 else image.float()
 
 
 def store(image: Tensor, dtype: torch.dtype, unit: bool = False) -> Tensor:
-    """Give a computed image in its own dtype again: one rounding and one saturation for uint8."""
+    """A computed image in its own dtype again: one rounding and one saturation for uint8."""
     if dtype.is_floating_point or image.dtype == dtype:
         return image.to(dtype)
     levels = (image * 255).round() if unit else image.round()  # not in place, which a traced draw may refuse
@@ -29,5 +29,5 @@ def store(image: Tensor, dtype: torch.dtype, unit: bool = False) -> Tensor:
 
 
 def rounded(image: Tensor, unit: bool = False) -> Tensor:
-    """Give the levels of a computed image, which is written over, as int16: floats to bytes is not vectorised."""
+    """The levels of a computed image, which is written over, as int16: floats to bytes is not vectorised."""
     return (image.mul_(255) if unit else image).round_().clamp_(0, 255).short()

@@ -14,7 +14,7 @@ ROW_DEVICES = ("cpu",)  # where opaque ops do a batch row by row; elsewhere the 
 
 
 def by_rows(tensor: Tensor) -> bool:
-    """Say whether a batch is done row by row on a tensor's device, where the host can read a value without a wait."""
+    """Whether a batch is done row by row on a tensor's device, where the host can read a value without a wait."""
     return tensor.device.type in ROW_DEVICES
 
 

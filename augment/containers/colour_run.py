@@ -15,7 +15,7 @@ from ..kinds.intensity import Intensity
 
 
 def fits(op: nn.Module) -> bool:
-    """Say whether an op can be in a run: this package's, which sees a pixel at a time, or statistics of a channel."""
+    """Whether an op can be in a run: this package's, which sees a pixel at a time, or statistics of a channel."""
     return isinstance(op, Intensity) and op.own and bool({"apply_values", "apply_planes", "apply_wide"} & op.overrides)
 
 
@@ -67,7 +67,7 @@ def _through_planes(image: Tensor, ops: Sequence[Ready], dtype: torch.dtype) -> 
 
 
 def _shares(ops: Sequence[Ready], image: Tensor) -> Tensor | None:  # (B, C, C + 1), or (B, C, 2)
-    """Give what each channel gets of all of them, or of itself, and what is added, after one op and the next."""
+    """What each channel gets of all of them, or of itself, and what is added, after one op and the next."""
     if not ops:
         return None
     n, dtype = image.shape[1], torch.float64 if image.dtype == torch.float64 else torch.float32

@@ -130,15 +130,15 @@ class Container(Node):
         return items
 
     def output_size(self, size: Size) -> Size:
-        """Give the (h, w) that comes out of an (H, W) input."""
+        """The (h, w) that comes out of an (H, W) input."""
         return self._output(size)
 
     def keeps_size(self, size: Size) -> bool:
-        """Say whether no op changes the size of an (H, W) input, not even on the way."""
+        """Whether no op changes the size of an (H, W) input, not even on the way."""
         return self._keeps(size)
 
     def _output(self, size: Size) -> Size:
-        """Give the size that comes out of what the children get."""
+        """The size that comes out of what the children get."""
         sizes = {}
         for step in self._children():
             sizes[step.name] = step.output_size(size)
@@ -268,16 +268,16 @@ class Container(Node):
         return chosen, steps
 
     def _merges(self, head: Params, shape: Sequence[int]) -> bool:
-        """Say whether children change the size, so that each has to see what came in."""
+        """Whether children change the size, so that each has to see what came in."""
         self._output(size := (shape[-2], shape[-1]))
         return not self._keeps(size)
 
     def _holds(self, shape: Sequence[int]) -> bool:
-        """Say whether as large comes out as came in."""
+        """Whether as large comes out as came in."""
         return self._output(size := (shape[-2], shape[-1])) == size
 
     def _shape_then(self, params: Sequence[ParamItem]) -> Sequence[int]:
-        """Give the shape of the images for which a choice was drawn."""
+        """The shape of the images for which a choice was drawn."""
         return self._given_shape if params is self._params else given_shape(params[0][1])
 
     # ------------------------------------------------------------------------------------------------------- reading
@@ -288,7 +288,7 @@ class Container(Node):
         return None if self._params is None else self.matrix_of(self._params)
 
     def matrix_of(self, params: Sequence[ParamItem]) -> Tensor | None:
-        """Give the matrix (B, 3, 3) of a call by its parameters; None where no op has one."""
+        """The matrix (B, 3, 3) of a call by its parameters; None where no op has one."""
         head, steps = self._steps(params, type(self).__name__)
         if self.transformation_matrix_mode == "skip":
             return None
@@ -302,7 +302,7 @@ class Container(Node):
         return total
 
     def _drawing(self) -> Iterator["Augmentation | Container"]:
-        """Give all that draws: the ops and the containers inside, and this one."""
+        """All that draws: the ops and the containers inside, and this one."""
         return (m for m in self.modules() if isinstance(m, (Augmentation, Container)))
 
     @property

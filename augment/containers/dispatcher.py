@@ -68,7 +68,7 @@ class Dispatcher(Recorded, nn.Module):
         return self._bundles(input)
 
     def _each(self, params: Sequence[Any] | None) -> Sequence[Any]:
-        """Give the parameters of every container, None for those to draw."""
+        """The parameters of every container, None for those to draw."""
         count = len(self.augmentations)
         if params is not None and not isinstance(params, (list, tuple)):
             raise TypeError(f"params: expected a list with that of each augmentation, got {params!r:.80}")

@@ -86,7 +86,7 @@ def believed_size(
 
 
 def _drawn_shape(data: Any) -> Tensor | None:
-    """Give the shape that the first parameters of a child say they were drawn for."""
+    """The shape that the first parameters of a child say they were drawn for."""
     if isinstance(data, dict):
         shape = data.get(SHAPE)
         return shape if isinstance(shape, Tensor) and shape.ndim == 1 else None

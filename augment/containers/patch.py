@@ -169,7 +169,7 @@ class PatchSequential(ImageSequential):
         return [head, *super().repeated(items, copies, block * self.count, rows)]
 
     def _parts(self, params: Any, where: str) -> tuple[ParamItem, list[ParamItem]]:
-        """Give the item that says the images' shape, and those of the ops."""
+        """The item that says the images' shape, and those of the ops."""
         (head,) = as_items(params[:1] if isinstance(params, (list, tuple)) else params, [IMAGES], where)
         return head, list(params[1:])
 
@@ -213,7 +213,7 @@ class PatchSequential(ImageSequential):
     def _patches(
         self, targets: Sequence[Target], frame: pt.Frame, size: Size, options: Mapping[str, Flags]
     ) -> list[Target]:
-        """Give the images and masks (H, W) as patches."""
+        """The images and masks (H, W) as patches."""
         for target in targets:
             if self.moves and target.key not in ("image", "mask"):
                 raise NotImplementedError(
@@ -232,7 +232,7 @@ class PatchSequential(ImageSequential):
         sizes: tuple[Size, Size],
         options: Mapping[str, Flags],
     ) -> list[Target]:
-        """Give all targets of a call, whose size changes as ``sizes`` say."""
+        """All targets of a call, whose size changes as ``sizes`` say."""
         given, output = sizes
         pairs, results = iter(zip(moved, starts, strict=True)), []
         for target in targets:
@@ -261,7 +261,7 @@ class PatchSequential(ImageSequential):
     # -------------------------------------------------------------------------------------------------------- reading
 
     def matrix_of(self, params: Sequence[ParamItem]) -> Tensor | None:
-        """Give the matrix (B, 3, 3) of a call by its parameters, of the new corner; None where ops move patches."""
+        """The matrix (B, 3, 3) of a call by its parameters, of the new corner; None where ops move patches."""
         head, items = self._parts(params, type(self).__name__)
         if self.transformation_matrix_mode == "rigid" and self.moves:
             raise ValueError(f"{type(self).__name__}: transform_matrix: patches that are moved apart have none")

@@ -27,7 +27,7 @@ def weights_for(weights: Any, count: int, name: str) -> list[float] | None:
 
 
 def how_many(n: Any, count: int, name: str, most: int | None = None) -> tuple[int, int]:
-    """Give (least, most) of a whole number, a pair of them, one of them to go up to ``count``, or a range."""
+    """(least, most) of a whole number, a pair of them, one of them to go up to ``count``, or a range."""
     if isinstance(n, int) and not isinstance(n, bool):
         low = high = n
     elif isinstance(n, range) and n.step == 1 and len(n):

@@ -49,7 +49,7 @@ class Network(nn.Module):
 
 
 def mean_iou(found: Tensor, masks: Tensor) -> float:
-    """Give the mean over the labels of the common pixels over all."""
+    """The mean over the labels of the common pixels over all."""
     pairs = [((found == label), (masks == label)) for label in range(3)]
     return sum((((a & b).sum() / (a | b).sum()).item() for a, b in pairs), 0.0) / len(pairs)
 

@@ -58,7 +58,7 @@ class Sample(NamedTuple):
 
 
 def carried() -> tuple[Photos, int, list[str]]:
-    """Give the photographs that scikit-image ships, from their files: its own functions may want to download."""
+    """The photographs that scikit-image ships, from their files: its own functions may want to download."""
     spec = importlib.util.find_spec("skimage")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(name="skimage")
@@ -68,7 +68,7 @@ def carried() -> tuple[Photos, int, list[str]]:
 
 
 def gather(names: Sequence[str], out: Path) -> tuple[Photos, int, list[str]]:
-    """Give the first photographs of files and folders, how many there are, and what is wrong with the others."""
+    """The first photographs of files and folders, how many there are, and what is wrong with the others."""
     photos, total, problems = [], 0, []
     for path in (path for name in names for path in _files(name, out)):
         try:
@@ -90,7 +90,7 @@ def gather(names: Sequence[str], out: Path) -> tuple[Photos, int, list[str]]:
 
 
 def _files(name: str, out: Path) -> list[str]:
-    """Give the files of a folder, without hidden ones and the picture itself, or the name where there are none."""
+    """The files of a folder, without hidden ones and the picture itself, or the name where there are none."""
     try:
         entries = sorted(os.listdir(name)) if os.path.isdir(name) else []
     except PermissionError:
@@ -100,7 +100,7 @@ def _files(name: str, out: Path) -> list[str]:
 
 
 def read(path: str | Path) -> Image.Image:
-    """Give an image of any mode upright, on white, in RGB and cut to the batch's size about its centre."""
+    """An image of any mode upright, on white, in RGB and cut to the batch's size about its centre."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on large or odd files, which come out as they can
         with Image.open(path) as file:

@@ -115,7 +115,7 @@ def run(
 
 
 def choose(names: Sequence[str] | None) -> list[Case]:
-    """Give the ops of these names, or all, with arguments for a photograph."""
+    """The ops of these names, or all, with arguments for a photograph."""
     known = {case.name: case for case in cases(variants=False)}
     wrong = [f"{name!r} is not an op{_nearest(name, list(known))}" for name in names or () if name not in known]
     if wrong:
@@ -133,7 +133,7 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 def target(out: str, images: Sequence[str]) -> tuple[Path, str]:
-    """Give the file to write and its format, after a look whether it can be written."""
+    """The file to write and its format, after a look whether it can be written."""
     path = Path(os.path.realpath(out))
     file_format = Image.registered_extensions().get(path.suffix.lower())
     try:
@@ -224,7 +224,7 @@ def thumbnail(
 
 
 def place(column: int, band: int, rows: int, row: int = 0) -> tuple[int, int]:
-    """Give the top left corner of a thumbnail; column 0 is before, the ops follow."""
+    """The top left corner of a thumbnail; column 0 is before, the ops follow."""
     top = MARGIN + band * (HEAD + rows * (HEIGHT // 2 + GAP) + GAP) + HEAD
     return MARGIN + column * (WIDTH // 2 + GAP) + (2 * GAP if column else 0), top + row * (HEIGHT // 2 + GAP)
 

@@ -25,7 +25,7 @@ library: Any = _found
 
 
 def ready() -> bool:
-    """Say whether the package was built with kernels."""
+    """Whether the package was built with kernels."""
     return library is not None
 
 
@@ -33,7 +33,7 @@ Address = tuple[int, Sequence[int], Sequence[int]]
 
 
 def strides(image: Tensor) -> tuple[int, int, int]:
-    """Give the strides of an image (C, H, W), where an axis of one pixel has those that the other implies.
+    """The strides of an image (C, H, W), where an axis of one pixel has those that the other implies.
 
     PyTorch lets them be anything.
     """
@@ -43,12 +43,12 @@ def strides(image: Tensor) -> tuple[int, int, int]:
 
 
 def address(image: Tensor) -> Address:
-    """Say where an image (C, H, W) lies."""
+    """Where an image (C, H, W) lies."""
     return image.data_ptr(), image.shape, strides(image)
 
 
 def fits(*images: Tensor) -> bool:
-    """Say whether there are kernels for images."""
+    """Whether there are kernels for images."""
     return library is not None and all(map(_is_row_of_bytes, images))
 
 
@@ -57,7 +57,7 @@ def _is_row_of_bytes(image: Tensor) -> bool:
 
 
 def dense_alike(one: Tensor, other: Tensor) -> bool:
-    """Say whether two images lie in memory without gaps, and in the same order."""
+    """Whether two images lie in memory without gaps, and in the same order."""
     channels, height, width = one.shape
     forms = (height * width, width, 1), (1, width * channels, channels)
     found = strides(one)[channels == 1 :]  # a single channel lies anywhere
@@ -69,7 +69,7 @@ def dense_alike(one: Tensor, other: Tensor) -> bool:
 
 
 def flat(image: Tensor) -> bool:
-    """Say whether the pixels of each channel (C, H, W) lie evenly apart, from the first to the last."""
+    """Whether the pixels of each channel (C, H, W) lie evenly apart, from the first to the last."""
     _, line, pixel = strides(image)
     return line == image.shape[2] * pixel
 

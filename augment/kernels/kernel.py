@@ -21,7 +21,7 @@ def keep_rows(keep: Tensor, image: Tensor, output: Tensor, unit: bool = False) -
 
 
 def widened(image: Tensor, params: Tensor, *config: object) -> torch.dtype:
-    """Give the dtype that comes out where the last of the static arguments says whether bytes become floats."""
+    """The dtype that comes out where the last of the static arguments says whether bytes become floats."""
     return torch.float32 if config[-1] and image.dtype == torch.uint8 else image.dtype
 
 
@@ -198,7 +198,7 @@ class RowOp:
 
 
 def _runs(same: list[bool], values: list[Any] | None) -> Iterator[tuple[int, int]]:
-    """Give the neighbouring rows that are done at once, from the first to behind the last.
+    """The neighbouring rows that are done at once, from the first to behind the last.
 
     They are those that do not change, and those of equal values where there are any.
     """
@@ -211,7 +211,7 @@ def _runs(same: list[bool], values: list[Any] | None) -> Iterator[tuple[int, int
 
 
 def holds_pixels(image: Tensor) -> bool:
-    """Say whether an image (B, C, H, W) is of bytes and the channels of a pixel lie side by side."""
+    """Whether an image (B, C, H, W) is of bytes and the channels of a pixel lie side by side."""
     last = image.is_contiguous(memory_format=torch.channels_last) and not image.is_contiguous()
     return last and image.dtype == torch.uint8
 

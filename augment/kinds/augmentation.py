@@ -79,7 +79,7 @@ class Augmentation(Configured):
                 bounds.check(params[name], gate, name)
 
     def output_size(self, size: tuple[int, int]) -> tuple[int, int]:
-        """Give the (h, w) that comes out of an (H, W) input."""
+        """The (h, w) that comes out of an (H, W) input."""
         return size
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
@@ -93,7 +93,7 @@ class Augmentation(Configured):
         return input
 
     def identity_matrix(self, input: Tensor) -> Tensor:
-        """Give (B, 3, 3) identities for a batch."""
+        """(B, 3, 3) identities for a batch."""
         eye = torch.eye(self.rank + 1, device=input.device, dtype=torch.promote_types(input.dtype, torch.float32))
         return eye.repeat(input.shape[0], 1, 1)
 
@@ -347,7 +347,7 @@ class Augmentation(Configured):
         return not isinstance(self.p, Tensor) and self.p == 1 and self.p_batch == 1
 
     def gate(self, params: Params) -> Tensor:
-        """Give the rows (B,) bool that the parameters of a call say to change."""
+        """The rows (B,) bool that the parameters of a call say to change."""
         return params["batch_prob"] > 0.5
 
     def row(self, params: Params, gate: Tensor | None, i: int) -> tuple[Params, Tensor | None]:

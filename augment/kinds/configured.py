@@ -57,11 +57,11 @@ class Configured(Recorded, nn.Module):
         self.flags = {key: self.check_flag(key, value, self.spelling.get(key, key)) for key, value in flags.items()}
 
     def check_flag(self, key: str, value: Any, name: str) -> Any:
-        """Give a flag in the form that kernels know, called ``name`` in messages; a user's class has its own."""
+        """A flag in the form that kernels know, called ``name`` in messages; a user's class has its own."""
         return (self.flag_checks.get(key) or FLAGS[key])(value, name) if key in self.checked else value
 
     def override_flags(self, overrides: Mapping[str, Any]) -> Flags:
-        """Give the flags of a call."""
+        """The flags of a call."""
         if not overrides:
             return self.flags
         name, flags = type(self).__name__, dict(self.flags)

@@ -60,7 +60,7 @@ class Geometric(Augmentation, kind=True):
         return self.warp(input, params, flags)
 
     def gated_warp(self, input: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Warp:
-        """Give the warp of a call, neutral where the gate is closed."""
+        """The warp of a call, neutral where the gate is closed."""
         warp = self.warp(input, params, flags)
         return warp if gate is None else warp.gated(gate)
 
@@ -116,7 +116,7 @@ class Geometric(Augmentation, kind=True):
     # ---------------------------------------------------------------------------------------------------------- warps
 
     def interpolation(self, flags: Flags, image: Tensor) -> Flags:
-        """Give the arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
+        """The arguments of ``warp.image`` that are among the flags; a fill is on the scale of [0, 1]."""
         args: Flags = {}
         if "resample" in flags:
             args["resample"] = choice(flags["resample"], "resample", RESAMPLE)
@@ -140,7 +140,7 @@ class Geometric(Augmentation, kind=True):
         return None if self._input_shape is None else self.last_warp().matrix
 
     def last_warp(self, params: Params | None = None, flags: Flags | None = None) -> Warp:
-        """Give the warp of the last call, or of the call that drew ``params``."""
+        """The warp of the last call, or of the call that drew ``params``."""
         params, shape = self.of_call(params)
         flags = self.then_flags if flags is None else flags
         return self.gated_warp(self.reference(params, shape), params, flags, self.gate(params))
@@ -151,7 +151,7 @@ class Geometric(Augmentation, kind=True):
         return self.flags if self._last_flags is None else self._last_flags
 
     def reference(self, params: Params, shape: Sequence[int] | None = None) -> Tensor:
-        """Give a stand-in without memory for the image that parameters were drawn for."""
+        """A stand-in without memory for the image that parameters were drawn for."""
         device = next(v.device for k, v in params.items() if k != "forward_input_shape")
         return torch.empty((), device=device).expand(shape or self.origin(params)[0])
 

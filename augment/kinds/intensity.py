@@ -36,7 +36,7 @@ class Intensity(Augmentation, kind=True):
             raise ValueError(f"{type(self).__name__}: input: expected {known} channels, got {shape[1]}")
 
     def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
-        """Give the matrix (B, 3, 3) of the op, which is the identity."""
+        """The matrix (B, 3, 3) of the op, which is the identity."""
         return self.identity_matrix(input)
 
     def transform_image(
@@ -103,11 +103,11 @@ class Intensity(Augmentation, kind=True):
         raise NotImplementedError(f"{type(self).__name__}: apply_values is not written")
 
     def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
-        """Give what an op multiplies the channels by, and what it adds then, where it does nothing else."""
+        """What an op multiplies the channels by, and what it adds then, where it does nothing else."""
         raise NotImplementedError(f"{type(self).__name__}: linear is not written")
 
     def mixture(self, flags: Flags, channels: int) -> list[list[float]]:
-        """Give the shares that each channel gets of all of them, and what is added, where an op does nothing else."""
+        """The shares that each channel gets of all of them, and what is added, where an op does nothing else."""
         raise NotImplementedError(f"{type(self).__name__}: mixture is not written")
 
     def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
@@ -124,14 +124,14 @@ class Intensity(Augmentation, kind=True):
         return torch.stack(tuple(self.apply_planes(input.unbind(1), params, flags)), 1)
 
     def tables(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        """Give what comes out for each byte in each channel (B, C, 256)."""
+        """What comes out for each byte in each channel (B, C, 256)."""
         ramp = torch.arange(256, dtype=torch.uint8).view(1, 1, 16, 16).expand(*image.shape[:2], -1, -1)
         work, dtype = load(ramp, unit=True), self.output_dtype(torch.uint8)
         output = store(self.apply_transform(work, params, flags), dtype, unit=True)
         return self.select(gate, output, ramp if dtype == torch.uint8 else work).flatten(2)
 
     def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
-        """Give the dtype that comes out for the input's."""
+        """The dtype that comes out for the input's."""
         return dtype
 
     def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:

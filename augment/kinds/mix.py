@@ -74,7 +74,7 @@ class Mix(Augmentation, kind=True):
     def compose(
         self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
     ) -> Composition:
-        """Say what every row of a call is put together from.
+        """What every row of a call is put together from.
 
         Args:
             params: the parameters of the call.
@@ -94,7 +94,7 @@ class Mix(Augmentation, kind=True):
         )
 
     def mask_to_mix(self, mask: Tensor) -> Tensor:
-        """Give a mask in the form in which it can be mixed."""
+        """A mask in the form in which it can be mixed."""
         return mask
 
     # ------------------------------------------------------------------------------------------------------- one call
@@ -192,16 +192,16 @@ class Mix(Augmentation, kind=True):
         return replace(target, value=listed_masks(mixed, value, self.alone) if isinstance(value, list) else mixed)
 
     def mask_of(self, target: Target) -> Tensor:
-        """Give a mask target as one tensor (B, C, H, W)."""
+        """A mask target as one tensor (B, C, H, W)."""
         masks = target.value
         return stacked_masks(masks, type(self).__name__, self.alone) if isinstance(masks, list) else masks
 
     def labelled(self, targets: Sequence[Target]) -> Target | None:
-        """Give what a row has several of that can have a class each: the first boxes or keypoints; None without."""
+        """What a row has several of that can have a class each: the first boxes or keypoints; None without."""
         return next((t for t in targets if t.kind.placed and not t.watched), None)
 
     def counts(self, targets: Sequence[Target]) -> list[int]:
-        """Give the numbers of what a row has that can have a class of its own."""
+        """The numbers of what a row has that can have a class of its own."""
         return [dense(t).value.shape[1] for t in targets if t.kind.placed and not t.watched]
 
     # --------------------------------------------------------------------------------------------------------- labels
@@ -248,7 +248,7 @@ class Mix(Augmentation, kind=True):
             raise ValueError(f"{name}: class: expected shape {forms}; got {tuple(value.shape)}{again}")
 
     def _stacked(self, value: Sequence[Any], targets: Sequence[Target], rows: int, counted: Sequence[int]) -> Tensor:
-        """Give a list of the labels of boxes or keypoints, an entry a row, as one tensor (B, N)."""
+        """A list of the labels of boxes or keypoints, an entry a row, as one tensor (B, N)."""
         name, like = type(self).__name__, self.labelled(targets)
         for entry in value:
             if not isinstance(entry, Tensor):

@@ -25,7 +25,7 @@ def _has_modules(value: Any) -> bool:
 
 
 def parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    """Give the parameters of a constructor by name; keywords that it hands on are those of its base classes."""
+    """The parameters of a constructor by name; keywords that it hands on are those of its base classes."""
     found: dict[str, inspect.Parameter] = {}
     for base in cls.__mro__:
         if "__init__" not in vars(base):
@@ -42,7 +42,7 @@ def parameters(cls: type[Any]) -> dict[str, inspect.Parameter]:
 
 
 def arguments(module: Recorded) -> dict[str, Any]:
-    """Give what a module was built with by name, without defaults; what is behind ``*args`` under their name."""
+    """What a module was built with by name, without defaults; what is behind ``*args`` under their name."""
     args, kwargs = module._given
     bound = inspect.signature(type(module).__init__).bind_partial(module, *args, **kwargs)
     given: dict[str, Any] = {}

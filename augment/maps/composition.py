@@ -31,11 +31,11 @@ class Composition:
         self.size = size
 
     def image(self, image: Tensor, gate: Tensor | None) -> Tensor:
-        """Give the image (B, C, h, w), as it was in rows with a closed gate."""
+        """The image (B, C, h, w), as it was in rows with a closed gate."""
         raise NotImplementedError
 
     def mask(self, mask: Tensor, gate: Tensor | None) -> Tensor:
-        """Give a mask (B, C, h, w); by default, as an image of its dtype."""
+        """A mask (B, C, h, w); by default, as an image of its dtype."""
         return self.image(mask, gate)
 
     def place(self, points: Tensor) -> Tensor:
@@ -43,15 +43,15 @@ class Composition:
         return points
 
     def boxes(self, boxes: Tensor) -> Tensor:
-        """Give what is seen of boxes (B, S, N, 4) that were put in their places; what is not has no area."""
+        """What is seen of boxes (B, S, N, 4) that were put in their places; what is not has no area."""
         return boxes
 
     def points(self, points: Tensor) -> Tensor:
-        """Say which keypoints (B, S, N, 2) that were put in their places are seen, (B, S, N) bool."""
+        """Which keypoints (B, S, N, 2) that were put in their places are seen, (B, S, N) bool."""
         return torch.ones_like(points[..., 0], dtype=torch.bool)
 
     def shares(self) -> Tensor:
-        """Give the share (B, S) of what comes out that the slots have."""
+        """The share (B, S) of what comes out that the slots have."""
         raise NotImplementedError
 
     def spread(self, labels: Tensor) -> Tensor:

@@ -43,19 +43,19 @@ class Warp(ABC):
 
     @abstractmethod
     def sources(self, points: Tensor) -> Tensor:
-        """Give the points (B, N, 2) of the input that end up at points of the output."""
+        """The points (B, N, 2) of the input that end up at points of the output."""
 
     @abstractmethod
     def gated(self, gate: Tensor) -> "Warp":
-        """Give the warp that leaves rows alone where the gate (B,) is closed."""
+        """The warp that leaves rows alone where the gate (B,) is closed."""
 
     @abstractmethod
     def inverse(self) -> "Warp":
-        """Give the warp that leads back."""
+        """The warp that leads back."""
 
     @abstractmethod
     def __getitem__(self, row: int) -> "Warp":
-        """Give the warp of one row, as a batch of one."""
+        """The warp of one row, as a batch of one."""
 
     @property
     @abstractmethod
@@ -73,7 +73,7 @@ class Warp(ABC):
         return self.image(mask.double(), resample, padding_mode, fill).round().to(mask.dtype)
 
     def boxes(self, boxes: Tensor) -> Tensor:
-        """Give the boxes (B, N, 4), as x1, y1, x2, y2, that enclose the moved ones."""
+        """The boxes (B, N, 4), as x1, y1, x2, y2, that enclose the moved ones."""
         x1, y1, x2, y2 = boxes.unbind(-1)
         outline = self.outline(torch.stack([x1, y1, x2, y1, x2, y2, x1, y2], -1).unflatten(-1, (4, 2)))
         moved = self.corners(outline)
@@ -81,7 +81,7 @@ class Warp(ABC):
         return enclosing
 
     def outline(self, corners: Tensor) -> Tensor:
-        """Give the points (B, N, K, 2) to follow of boxes by their corners (B, N, 4, 2)."""
+        """The points (B, N, K, 2) to follow of boxes by their corners (B, N, 4, 2)."""
         return corners
 
     def corners(self, corners: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ class Warp(ABC):
         return self.points(corners.flatten(1, 2) - 0.5).unflatten(1, corners.shape[1:3]) + 0.5
 
     def then(self, following: "Warp") -> "Warp":
-        """Give the warp that does this one and then another, with one resampling."""
+        """The warp that does this one and then another, with one resampling."""
         if self.size != following.input_size:
             raise ValueError(f"following: expected a warp of size {self.size}, got {following.input_size}")
         return Chain(self, following)

@@ -200,7 +200,7 @@ class RandomShear(Geometric):
 
 
 def shears(bounds: Bounds) -> dict[str, Range]:
-    """Give the ranges of a shear along x, and along y where there are four numbers."""
+    """The ranges of a shear along x, and along y where there are four numbers."""
     found = {"shear_x": Range(bounds, "shear", domain=TURN, part=slice(0, 2))}
     if _count(bounds, "shear", (1, 2, 4)) == 4:
         found["shear_y"] = Range(bounds, "shear", domain=TURN, part=slice(2, 4))

@@ -113,7 +113,7 @@ class RandomChannelDropout(Intensity):
         return [torch.where(gone, self.fill_value, plane) for gone, plane in zip(lost, planes, strict=True)]
 
     def lost(self, params: Params, count: int) -> Tensor:
-        """Say which of so many channels (B, count) are filled."""
+        """Which of so many channels (B, count) are filled."""
         chosen = params["channel_idx"]
         return (chosen.unsqueeze(2) == torch.arange(count, device=chosen.device)).any(1)
 
@@ -229,14 +229,14 @@ def check_channels(op: Intensity, shape: Sequence[int], flags: Flags, *names: st
 
 
 def of_channels(flags: Flags, channels: slice, *names: str) -> list[list[float]]:
-    """Give the numbers of flags for some channels; with all of them, lists of one length."""
+    """The numbers of flags for some channels; with all of them, lists of one length."""
     found = [flags[name] if len(flags[name]) == 1 else flags[name][channels] for name in names]
     longest = max(map(len, found))
     return [values * (longest // len(values)) for values in found]
 
 
 def places(op: Intensity, params: Params, name: str, count: int) -> Tensor:
-    """Give the channel of the input that comes to each of C places (B, C), its own where the gate is closed."""
+    """The channel of the input that comes to each of C places (B, C), its own where the gate is closed."""
     source = params[name]
     own = torch.arange(count, device=source.device)
     if source.shape[1:] != own.shape:

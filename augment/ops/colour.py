@@ -133,7 +133,7 @@ class RandomGrayscale(Intensity):
         return kernels.gray_levels(image, gate, self.weights(image.shape[1], flags))
 
     def weights(self, channels: int, flags: Flags) -> list[float]:
-        """Give the weight of each channel."""
+        """The weight of each channel."""
         given = flags["rgb_weights"]
         if given is None:
             return colour.luma_weights(channels)

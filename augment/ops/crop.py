@@ -76,7 +76,7 @@ class Frame(Rescale):
 
 
 def rescale(input: Tensor, params: Params, flags: Flags, size: Size) -> Rescale:
-    """Give the resize of the whole frame to a size."""
+    """The resize of the whole frame to a size."""
     height, width = input.shape[-2:]
     corners = flags["align_corners"] and not flags["antialias"] and flags["resample"] != "nearest"
     zero = params["batch_prob"].float() * 0
@@ -86,7 +86,7 @@ def rescale(input: Tensor, params: Params, flags: Flags, size: Size) -> Rescale:
 
 
 def side_to_size(size: int | Size, input_size: Size, side: str) -> Size:
-    """Give (h, w) of a resize to a length of one side that keeps the aspect, or to a given size."""
+    """(h, w) of a resize to a length of one side that keeps the aspect, or to a given size."""
     if not isinstance(size, int):
         return size
     height, width = input_size
@@ -185,7 +185,7 @@ class RandomCrop(Geometric):
         return self.size
 
     def padding_for(self, size: Size) -> tuple[int, int, int, int]:
-        """Give the padding (left, right, top, bottom) of an image of (H, W)."""
+        """The padding (left, right, top, bottom) of an image of (H, W)."""
         left, right, top, bottom = self.padding
         if self.pad_if_needed:
             lack_y, lack_x = self.size[0] - size[0], self.size[1] - size[1]

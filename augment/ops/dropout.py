@@ -80,7 +80,7 @@ class Dropout(Intensity):
         raise NotImplementedError
 
     def dropped(self, params: Params, height: int, width: int) -> Tensor:
-        """Say which pixels (B, 1, H, W) are filled."""
+        """Which pixels (B, 1, H, W) are filled."""
         gate = params["batch_prob"]
         return self.filled(
             torch.zeros(len(gate), 1, height, width, dtype=torch.bool, device=gate.device), params, [1.0]
@@ -105,7 +105,7 @@ class Dropout(Intensity):
         )
 
     def covered_boxes(self, boxes: Tensor, params: Params | None = None) -> Tensor:
-        """Give the share (B, N) of each box that the last call, or that of ``params``, dropped.
+        """The share (B, N) of each box that the last call, or that of ``params``, dropped.
 
         Args:
             boxes: (B, N, 4), x1, y1, x2, y2. What lies outside the image does not count.
@@ -114,7 +114,7 @@ class Dropout(Intensity):
         return dropout.covered_boxes(self._last_dropped(params, boxes, "boxes", 4), boxes)
 
     def covered_points(self, points: Tensor, params: Params | None = None) -> Tensor:
-        """Say which points (B, N, 2) lie on pixels that the last call, or that of ``params``, dropped: (B, N) bool."""
+        """Which points (B, N, 2) lie on pixels that the last call, or that of ``params``, dropped: (B, N) bool."""
         return dropout.covered_points(self._last_dropped(params, points, "points", 2), points)
 
     def _last_dropped(self, params: Params | None, labels: Tensor, name: str, numbers: int) -> Tensor:
@@ -134,13 +134,13 @@ class Dropout(Intensity):
         return {"noise": draw.uniform(draw.shape[1:], 0.0, 1.0)} if self.fill is None else {}
 
     def level(self, image: Tensor) -> list[float]:
-        """Give the values to fill with, in the image's own units."""
+        """The values to fill with, in the image's own units."""
         fill = one_a_channel(self.fill or [], image.shape[1], f"{type(self).__name__}: fill")
         return [value * 255 if image.dtype == torch.uint8 else value for value in fill]
 
 
 def stretch(params: Params, height: int, width: int) -> tuple[Any, Any]:
-    """Give the width and the height as multiples of those that the parameters were drawn for."""
+    """The width and the height as multiples of those that the parameters were drawn for."""
     drawn = params.get("forward_input_shape")
     return (1, 1) if drawn is None else (width / drawn[-1], height / drawn[-2])
 
@@ -223,7 +223,7 @@ class RandomCoarseDropout(Dropout):
         check((params["widths"] >= 0) & (params["heights"] >= 0), gate, "widths, heights: expected values >= 0")
 
     def rectangles(self, params: Params, height: int, width: int) -> Tensor:
-        """Give the rectangles (B, N, 4) in an image of a size: x, y, width and height in whole pixels."""
+        """The rectangles (B, N, 4) in an image of a size: x, y, width and height in whole pixels."""
         x, y = stretch(params, height, width)
         left, top = (params["xs"] * x).round(), (params["ys"] * y).round()
         across = ((params["xs"] + params["widths"]) * x).round() - left
@@ -369,7 +369,7 @@ class RandomErasing(Intensity):
 
 
 def windows(image: Tensor, params: Params) -> Tensor:
-    """Give the rectangles of the parameters in the image's size: (B, 4), left, top, right and bottom."""
+    """The rectangles of the parameters in the image's size: (B, 4), left, top, right and bottom."""
     drawn = params.get("forward_input_shape")
     edges = []
     for first, extent, axis in (("xs", "widths", -1), ("ys", "heights", -2)):

@@ -211,7 +211,7 @@ class RandomPhotometricDistort(Intensity):
         return output if wide else store(output, image.dtype, unit=True)
 
     def steps(self, params: Params, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Give the factors (B, 4), whether the contrast comes before (B,), and which channel comes where (B, C)."""
+        """The factors (B, 4), whether the contrast comes before (B,), and which channel comes where (B, C)."""
         factors = torch.stack([params[name] for name in NAMES], 1)
         return factors, params["contrast_before"], places(self, params, "channel_permutation", image.shape[1])
 
@@ -219,7 +219,7 @@ class RandomPhotometricDistort(Intensity):
 def factor_ranges(
     brightness: Bounds, contrast: Bounds, saturation: Bounds, hue: Bounds, most: float = INFINITY
 ) -> dict[str, Range]:
-    """Give the ranges of the four factors; ``most`` bounds the brightness."""
+    """The ranges of the four factors; ``most`` bounds the brightness."""
     return {
         "brightness_factor": Range(brightness, "brightness", 1.0, (0, most)),
         "contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY)),
@@ -234,7 +234,7 @@ def factors_and_order(params: Params) -> tuple[Tensor, Tensor]:
 
 
 def fixed_order(order: Any) -> tuple[int, ...] | None:
-    """Give a checked order of steps, or None."""
+    """A checked order of steps, or None."""
     if order is not None and not isinstance(order, Sequence):
         raise TypeError(f"order: expected a sequence of steps or None, got {order!r}")
     numbers = order is None or all(isinstance(step, int) and not isinstance(step, bool) for step in order)

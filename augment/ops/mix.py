@@ -263,7 +263,7 @@ class PatchMix(Mix):
 
 
 def positive(value: Any, name: str) -> float:
-    """Give a number above 0, also of a tensor of one."""
+    """A number above 0, also of a tensor of one."""
     checked = number(float(value) if isinstance(value, Tensor) and value.numel() == 1 else value, name, 0.0)
     if checked == 0:
         raise ValueError(f"{name}: expected a number above 0, got {value!r}")

@@ -183,6 +183,6 @@ class RandomShotNoise(Intensity):
 
 
 def share(value: Bounds, name: str) -> Range:
-    """Give the range of a share in 0..1, or one number for it."""
+    """The range of a share in 0..1, or one number for it."""
     bounds = (value, value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
     return Range(bounds, name, None, (0, 1))

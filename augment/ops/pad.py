@@ -166,7 +166,7 @@ class LetterBox(Geometric):
         return self.size
 
     def fitted(self, size: Size) -> Size:
-        """Give the (h, w) of the resized frame of an (H, W) input."""
+        """The (h, w) of the resized frame of an (H, W) input."""
         ratio = min(self.size[0] / size[0], self.size[1] / size[1])
         ratio = ratio if self.scale_up else min(ratio, 1.0)
         return max(round(size[0] * ratio), 1), max(round(size[1] * ratio), 1)

@@ -85,7 +85,7 @@ class Policy(Geometric):
         check_steps(params, gate, dict.fromkeys(("operation", "magnitude"), (self.steps,)))
 
     def warps(self, input: Tensor, params: Params) -> list[Homography]:
-        """Give the warp of every step."""
+        """The warp of every step."""
         size = (input.shape[-2], input.shape[-1])
         matrices = operations.matrices(params["operation"], params["magnitude"], *size)
         return [Homography(matrix, size, projective=False) for matrix in matrices.unbind(1)]

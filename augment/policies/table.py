@@ -181,7 +181,7 @@ class Magnitudes:
         return len(self.rows)
 
     def __call__(self, entry: Tensor, level: Tensor, sign: Tensor, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
-        """Give the operation and the magnitude of entries of any shape.
+        """The operation and the magnitude of entries of any shape.
 
         Args:
             entry: their numbers.
@@ -242,7 +242,7 @@ def _entry(name: str, low: float, high: float) -> Entry:
 
 
 def read_sub_policies(policy: Any) -> list[list[Step]]:
-    """Give the sub-policies of a published policy by its name, or check the user's own, (name, probability, bin)."""
+    """Look up the sub-policies of a published policy by its name, or check the user's own, (name, probability, bin)."""
     named = policy.name if isinstance(policy, Enum) else policy
     if isinstance(named, str) and named.lower() in SUB_POLICIES:
         return SUB_POLICIES[named.lower()]

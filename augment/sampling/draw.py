@@ -33,7 +33,7 @@ class Stream:
 
     @classmethod
     def renewed(cls, own: "Stream | None", generator: torch.Generator) -> "Stream":
-        """Give an owner's stream with another generator, under the number it had, so that nothing is compiled anew."""
+        """An owner's stream with another generator, under the number it had, so that nothing is compiled anew."""
         if own is None:
             return cls(generator)
         own.replace(generator)

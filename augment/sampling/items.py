@@ -20,7 +20,7 @@ torch.serialization.add_safe_globals([ParamItem])
 
 
 def drawn(data: Any) -> list[Tensor]:
-    """Give all tensors of the parameters of a child but the shapes."""
+    """All tensors of the parameters of a child but the shapes."""
     if isinstance(data, dict):
         values = [value for name, value in data.items() if name != "forward_input_shape"]
         return [value.detach() if value.requires_grad else value for value in values]
@@ -44,7 +44,7 @@ def as_items(params: Any, names: Sequence[str], where: str) -> list[ParamItem]:
 
 
 def given_shape(choice: Mapping[str, Any]) -> list[int]:
-    """Give the shape (B, C, H, W), or of videos, of the batch that a choice was drawn for, as it says."""
+    """The shape (B, C, H, W), or of videos, of the batch that a choice was drawn for, as it says."""
     chosen = choice.get(CHOSEN)
     if not isinstance(chosen, Tensor):
         raise ValueError(f"params: expected those of a call, with {CHOSEN!r}; got {list(choice)}")
@@ -53,7 +53,7 @@ def given_shape(choice: Mapping[str, Any]) -> list[int]:
 
 
 def stated_shape(data: Mapping[str, Any]) -> list[int]:
-    """Give the shape that parameters say they were drawn for."""
+    """The shape that parameters say they were drawn for."""
     shape = data.get("forward_input_shape")
     if not isinstance(shape, Tensor) or tuple(shape.shape) not in ((4,), (5,)):
         raise ValueError(f"params: expected those of a call, with 'forward_input_shape'; got {list(data)}")

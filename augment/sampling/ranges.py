@@ -54,7 +54,7 @@ class Range:
         return isinstance(self.bounds, Tensor)
 
     def limits(self, device: torch.device) -> tuple[Tensor, Tensor] | tuple[float, float]:
-        """Give the lowest and the highest value."""
+        """The lowest and the highest value."""
         if not isinstance(self.bounds, Tensor):
             return self.bounds[0], self.bounds[1]
         bounds = self.bounds.to(device).flatten()[self.part]
@@ -63,7 +63,7 @@ class Range:
         return (self.center - bounds[0]).clamp(min=self.domain[0]), self.center + bounds[0]
 
     def scalars(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Give the lowest and the highest value as tensors without dimensions."""
+        """The lowest and the highest value as tensors without dimensions."""
         low, high = self.limits(device)
         if isinstance(low, Tensor) and isinstance(high, Tensor):
             return low, high
@@ -85,7 +85,7 @@ class Range:
 
 
 def numbers(bounds: Bounds, name: str) -> list[float]:
-    """Give the numbers of a scalar, a sequence or a tensor of any shape."""
+    """The numbers of a scalar, a sequence or a tensor of any shape."""
     if isinstance(bounds, Tensor):
         if bounds.dtype == torch.bool or bounds.is_complex() or bounds.is_meta:
             raise TypeError(f"{name}: expected real numbers, got {bounds!r}")
@@ -102,7 +102,7 @@ def numbers(bounds: Bounds, name: str) -> list[float]:
 
 
 def whole_pair(value: Any, name: str, low: float, single: bool = False) -> tuple[int, int]:
-    """Give (low, high) of whole numbers that are drawn with both ends; with ``single``, one number is the upper one."""
+    """(low, high) of whole numbers that are drawn with both ends; with ``single``, one number is the upper one."""
     values = numbers(value, name)
     values = [float(low), *values] if single and len(values) == 1 else values
     given = [value] if isinstance(value, (int, float)) else value

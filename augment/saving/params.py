@@ -26,7 +26,7 @@ DTYPES = {
 
 
 def plain(params: Any) -> Any:
-    """Give the params of a call as plain lists, dicts, text and tensors, copied and without a graph.
+    """The params of a call as plain lists, dicts, text and tensors, copied and without a graph.
 
     Args:
         params: ``_params`` of an op, a container or a dispatcher, after a call.
@@ -44,7 +44,7 @@ def plain(params: Any) -> Any:
 
 
 def _is_several(params: Any) -> bool:
-    """Say whether params are those of a dispatcher: of each container a list, which starts with a pair, or is empty."""
+    """Whether params are those of a dispatcher: of each container a list, which starts with a pair, or is empty."""
     parts = params if isinstance(params, (list, tuple)) else []
     firsts = [part[:1] for part in parts if isinstance(part, (list, tuple))]
     several = all(isinstance(pair, (list, tuple)) for first in firsts for pair in first)

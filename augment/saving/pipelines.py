@@ -23,7 +23,7 @@ Classes = Mapping[str, type[Any]]
 
 
 def to_dict(pipeline: nn.Module, classes: Classes | None = None) -> dict[str, Any]:
-    """Give the configuration of an op, a container or a dispatcher as plain values, which ``from_dict`` builds anew.
+    """The configuration of an op, a container or a dispatcher as plain values, which ``from_dict`` builds anew.
 
     Args:
         pipeline: an op, or what holds ops and containers alone. Written are the arguments that it was built with,
@@ -100,7 +100,7 @@ def _yaml() -> Any:
 
 
 def _known(classes: Classes | None) -> dict[str, type[Any]]:
-    """Give all classes that may be named: those of the package that are no mere bases, and a user's own.
+    """All classes that may be named: those of the package that are no mere bases, and a user's own.
 
     A class that has two names is written by its own, which comes first.
     """
@@ -140,13 +140,13 @@ def _entry(module: nn.Module, path: str, known: Mapping[str, type[Any]]) -> dict
 
 
 def _argument_names(cls: type[Any]) -> dict[str, Parameter]:
-    """Give the parameters of a constructor by the names in a dict, where what is in a container is ``ops``."""
+    """The parameters of a constructor by the names in a dict, where what is in a container is ``ops``."""
     inside = Parameter.VAR_POSITIONAL if issubclass(cls, HOLDERS) else None
     return {"ops" if value.kind is inside else name: value for name, value in parameters(cls).items()}
 
 
 def _settings(op: Augmentation, names: Mapping[str, Parameter], written: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the settings that are other than the constructor was told."""
+    """The settings that are other than the constructor was told."""
     changed = {}
     for name in SETTINGS:
         if name in names:
@@ -157,7 +157,7 @@ def _settings(op: Augmentation, names: Mapping[str, Parameter], written: Mapping
 
 
 def _plain(value: Any, where: str) -> Any:
-    """Give an argument in lists, dicts, numbers and text."""
+    """An argument in lists, dicts, numbers and text."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, Enum):
@@ -236,7 +236,7 @@ def _positional(values: dict[str, Any], names: Mapping[str, Parameter], where: s
 
 
 def _value(value: Any, where: str) -> Any:
-    """Give an argument as it was before it was plain."""
+    """An argument as it was before it was plain."""
     if isinstance(value, list):
         return [_value(part, where) for part in value]
     if not isinstance(value, Mapping):

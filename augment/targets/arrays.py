@@ -15,7 +15,7 @@ except ModuleNotFoundError:  # nobody has arrays then
 
 
 def read(args: Sequence[Any], keys: Sequence[str] | None, videos: bool = False) -> Sequence[Any]:
-    """Give the values of a call, or one dict of them, with tensors in place of arrays, which cannot be videos.
+    """The values of a call, or one dict of them, with tensors in place of arrays, which cannot be videos.
 
     Masks are (H, W), (H, W, 1), batches (B, H, W) and (B, H, W, C), or lists of (H, W) and (H, W, C).
     """
@@ -33,7 +33,7 @@ def read(args: Sequence[Any], keys: Sequence[str] | None, videos: bool = False) 
 
 
 def _key(name: Any, value: Any) -> str | None:
-    """Give the key of an entry of a sample; None where its name only begins like one, and no values would fit."""
+    """The key of an entry of a sample; None where its name only begins like one, and no values would fit."""
     key = key_of_name(name)
     if key is None or not _found(value) or (key != "class" and name.lower() in (*KEYS, *ALIASES)):
         return key
@@ -97,7 +97,7 @@ def _check_alike(key: str, arrays: Sequence[Any]) -> None:
 
 
 def _dtype(key: str, array: Any) -> torch.dtype:
-    """Give the dtype that a tensor of an array has, for which nothing is read of it."""
+    """The dtype that a tensor of an array has, for which nothing is read of it."""
     assert np is not None
     return _tensor(key, np.zeros_like(array[..., :0] if array.ndim else array)).dtype
 

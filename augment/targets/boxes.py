@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 def area(boxes: Tensor) -> Tensor:
-    """Give the area of boxes (..., 4); negative where one is turned inside out."""
+    """The area of boxes (..., 4); negative where one is turned inside out."""
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
@@ -16,13 +16,13 @@ def from_centres(boxes: Tensor) -> Tensor:
 
 
 def to_centres(boxes: Tensor) -> Tensor:
-    """Give the centre, the width and the height of boxes (..., 4)."""
+    """The centre, the width and the height of boxes (..., 4)."""
     first, last = boxes[..., :2], boxes[..., 2:]
     return torch.cat([(first + last) / 2, last - first], -1)
 
 
 def corners(boxes: Tensor, centred: bool) -> Tensor:  # (..., 5) to (..., 4, 2)
-    """Give the corners, clockwise, of x, y, width, height and an angle in degrees, counter-clockwise on the screen.
+    """The corners, clockwise, of x, y, width, height and an angle in degrees, counter-clockwise on the screen.
 
     Args:
         boxes: the rectangles; x, y are the first corner.
@@ -43,7 +43,7 @@ def clockwise(corners: Tensor) -> Tensor:  # (..., 4, 2)
 
 
 def rotated(corners: Tensor, centred: bool) -> Tensor:  # (..., 4, 2) to (..., 5)
-    """Give the rectangles along the first side of quadrilaterals that enclose them, in the form of ``corners``."""
+    """The rectangles along the first side of quadrilaterals that enclose them, in the form of ``corners``."""
     corners = clockwise(corners)
     first, side = corners[..., :1, :], corners[..., 1, :] - corners[..., 0, :]
     angle = torch.atan2(-side[..., 1], side[..., 0])
@@ -59,7 +59,7 @@ def overlaps(
     boxes: Tensor,  # (B, N, 4)
     windows: Tensor,  # (B, T, 4)
 ) -> Tensor:  # (B, T, N)
-    """Give the intersection of each window with each box over their union."""
+    """The intersection of each window with each box over their union."""
     box, window = boxes.unsqueeze(1), windows.unsqueeze(2)
     width = torch.minimum(box[..., 2], window[..., 2]) - torch.maximum(box[..., 0], window[..., 0])
     height = torch.minimum(box[..., 3], window[..., 3]) - torch.maximum(box[..., 1], window[..., 1])
@@ -71,7 +71,7 @@ def hold_centers(
     boxes: Tensor,  # (B, N, 4)
     windows: Tensor,  # (B, T, 4)
 ) -> Tensor:  # (B, T, N)
-    """Say which windows hold the centre of which box."""
+    """Which windows hold the centre of which box."""
     x, y = ((boxes[..., i] + boxes[..., i + 2]).unsqueeze(1) / 2 for i in (0, 1))
     left, top, right, bottom = windows.unsqueeze(2).unbind(-1)
     return (left < x) & (x < right) & (top < y) & (y < bottom)

@@ -137,7 +137,7 @@ def gathered(places: Sequence[Sequence[Target]], starts: Sequence[Sequence[Targe
 
 
 def same(one: tg.Value, other: tg.Value) -> bool:
-    """Say whether two values, tensors or lists of them, are the same objects."""
+    """Whether two values, tensors or lists of them, are the same objects."""
     if isinstance(one, list):
         return all(a is b for a, b in zip(one, other, strict=True))
     return one is other

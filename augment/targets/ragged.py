@@ -51,7 +51,7 @@ def unpad_labels(labels: Tensor, valid: Tensor) -> list[Tensor]:
 
 
 def stacked_masks(masks: Sequence[Tensor], name: str, padded: bool) -> Tensor:
-    """Give the masks of each row, (..., H, W), as one tensor (B, N, H, W).
+    """The masks of each row, (..., H, W), as one tensor (B, N, H, W).
 
     Args:
         masks: a tensor for each row, of one height and width.
@@ -87,7 +87,7 @@ def listed_masks(mixed: Tensor, masks: Sequence[Tensor], cut: bool) -> list[Tens
 
 
 def stacked_classes(classes: Sequence[Tensor], counts: Sequence[int] | None, n: int, name: str) -> Tensor:
-    """Give the classes of each row, (n,), as one tensor (B, N), filled up with zeros.
+    """The classes of each row, (n,), as one tensor (B, N), filled up with zeros.
 
     Args:
         classes: a tensor for each row.

@@ -36,7 +36,7 @@ def read(
 
 
 def mark(targets: Sequence[Target], names: Sequence[str], valid: Valid) -> list[Target]:
-    """Give the boxes and keypoints of a call, which have names, the masks that say which of them are no padding."""
+    """The boxes and keypoints of a call, which have names, the masks that say which of them are no padding."""
     foreign = [name for name in valid if name not in names]
     if foreign:
         raise ValueError(f"valid: expected names out of {list(names)}, got {foreign}")
@@ -48,7 +48,7 @@ def mark(targets: Sequence[Target], names: Sequence[str], valid: Valid) -> list[
 
 
 def write(args: Sequence[Value], given: Sequence[Target], targets: Sequence[Target], keepdim: bool) -> Any:
-    """Give what came of a call in the form of its arguments."""
+    """What came of a call in the form of its arguments."""
     fresh = [_fresh(new, old, keepdim) for new, old in zip(targets, given, strict=True)]
     if is_dict(args):
         outputs = iter(fresh)
@@ -65,12 +65,12 @@ def labels(args: Sequence[Value], targets: Sequence[Target]) -> list[str]:
 
 
 def is_dict(args: Sequence[Value]) -> bool:
-    """Say whether a call has a dict in place of values."""
+    """Whether a call has a dict in place of values."""
     return len(args) == 1 and isinstance(args[0], Mapping)
 
 
 def _fresh(target: Target, given: Target, keepdim: bool) -> Value:
-    """Give an output that shares no memory with its input, and in which padding is as it was."""
+    """An output that shares no memory with its input, and in which padding is as it was."""
     if isinstance(target.value, list):
         pairs = zip(target.value, given.value, strict=True)
         rows = [new.clone() if new is old and isinstance(new, Tensor) else new for new, old in pairs]
@@ -100,7 +100,7 @@ def _added(labels: Tensor, known: Tensor, n: int, real: Tensor | None = None) ->
 def shape_of(
     targets: Sequence[Target], then: Callable[[], tuple[Sequence[int], torch.device]] | None = None
 ) -> tuple[Sequence[int], torch.device]:
-    """Give the shape and device of the batch: of the first image, or of a mask, or else what ``then`` says."""
+    """The shape and device of the batch: of the first image, or of a mask, or else what ``then`` says."""
     like = [t.value for key in ("image", "mask") for t in targets if t.key == key and isinstance(t.value, Tensor)]
     if like:
         return like[0].shape, like[0].device

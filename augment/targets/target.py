@@ -27,7 +27,7 @@ class Target:
         return KEYS[self.key]
 
     def restore(self, keepdim: bool) -> Value:
-        """Give the value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
+        """The value back in the shape it came in; a missing batch dimension stays only without ``keepdim``."""
         if self.rank is None or self.added == 0:
             return self.value
         if self.added < 0:  # a mask (B, H, W) next to a batch of images
@@ -96,7 +96,7 @@ def known(targets: Sequence[Target], keepdim: bool) -> list[Tensor | None]:
 
 
 def frame(targets: Sequence[Target]) -> Tensor | None:
-    """Give the first image or mask that is a batch, which tells the rows and the size; None without."""
+    """The first image or mask that is a batch, which tells the rows and the size; None without."""
     return next((t.value for t in targets if t.kind.framed and isinstance(t.value, Tensor)), None)
 
 

@@ -15,7 +15,7 @@ KINDS = {"Image": "image", "Video": "video", "Mask": "mask", "BoundingBoxes": "b
 
 
 def kind(value: Any) -> str | None:
-    """Give the name of torchvision's type that a value has; None for any other value."""
+    """The name of torchvision's type that a value has; None for any other value."""
     if not isinstance(value, Tensor) or type(value) is Tensor or type(value) is nn.Parameter:
         return None
     module: Any = sys.modules.get("torchvision.tv_tensors")  # not there: nothing can be of its types
@@ -74,7 +74,7 @@ class Part:
             raise ValueError(f"{type(self.like).__name__}: expected the canvas_size {size} of {what}, got {canvas}")
 
     def enter(self, single: bool) -> tuple[list[str], list[Any]]:
-        """Give the keys and the values, as a batch, that are handed to a container."""
+        """The keys and the values, as a batch, that are handed to a container."""
         if self.key == "class":
             return ["class"], [self.value]
         if isinstance(self.value, list):
@@ -194,7 +194,7 @@ def _is_batch(value: Any) -> bool:
 
 
 def _key_of(value: Any, name: Any, given: str | None) -> str | None:
-    """Give what a value is: by its type, or by its place or name; None to hand it through."""
+    """What a value is: by its type, or by its place or name; None to hand it through."""
     named = kind(value[0]) if isinstance(value, list) and _is_batch(value) else kind(value)
     if named is not None:
         return KINDS[named]

@@ -47,7 +47,7 @@ def _as_target(key: str, value: Any) -> Target:
 
 
 def frames_of(targets: Sequence[Target], data_format: str) -> int:
-    """Give the number of frames, which all targets have to share."""
+    """The number of frames, which all targets have to share."""
     counts = {}
     for i, target in enumerate(targets):
         if target.key == "class":
@@ -75,7 +75,7 @@ def _dim(target: Target, data_format: str) -> int:
 
 
 def apart(target: Target, data_format: str, frames: int) -> Target:
-    """Give a value of a video with every frame as a row; classes stay as they are."""
+    """A value of a video with every frame as a row; classes stay as they are."""
     value = target.value
     if target.key == "class":
         return target
@@ -89,7 +89,7 @@ def apart(target: Target, data_format: str, frames: int) -> Target:
 
 
 def together(rows: Target, start: Target, given: Target, data_format: str, frames: int) -> Target:
-    """Give a value as a video again; ``start`` is what ``given`` was as rows, and comes back itself if it still is."""
+    """A value as a video again; ``start`` is what ``given`` was as rows, and comes back itself if it still is."""
     if same(rows.value, start.value) and rows.valid is start.valid:
         return given
 
@@ -109,7 +109,7 @@ def together(rows: Target, start: Target, given: Target, data_format: str, frame
 
 
 def classes_apart(target: Target, frames: int) -> Target:
-    """Give the classes that a mix shall mix with every frame as a row: those of clips, or of frames (B, T, ...)."""
+    """The classes that a mix shall mix with every frame as a row: those of clips, or of frames (B, T, ...)."""
     value = target.value
     if isinstance(value, (list, tuple)) and all(isinstance(entry, Tensor) and entry.ndim for entry in value):
         return replace(target, value=[row for entry in value for row in _by_frame(entry, frames)])
@@ -135,7 +135,7 @@ def classes_together(rows: Target, given: Target, frames: int, same: bool) -> Ta
 
 
 def _by_frame(classes: Tensor, frames: int) -> Sequence[Tensor]:
-    """Give the classes (n,) of what is in a clip, or (T, n), for every frame."""
+    """The classes (n,) of what is in a clip, or (T, n), for every frame."""
     if classes.ndim == 1:
         return [classes] * frames
     if len(classes) != frames:

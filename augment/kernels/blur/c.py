@@ -32,7 +32,7 @@ def _filter(
 
 
 def _fits(image: Tensor, out: Tensor, reach: tuple[int, int], border: str) -> bool:
-    """Say whether an image is one of bytes, and large enough for its border."""
+    """Whether an image is one of bytes, and large enough for its border."""
     least = [n + (border == "reflect") if border in ("reflect", "circular") else 1 for n in reach]
     return built.fits(image, out) and image.shape[1] >= least[0] and image.shape[2] >= least[1]
 

@@ -55,7 +55,7 @@ def gaussian_matrix(
     size: int,
     sigma: Tensor,  # ()
 ) -> Tensor:  # (n, n)
-    """Give the banded matrix whose product with a signal of n samples is its Gaussian blur, zero outside."""
+    """The banded matrix whose product with a signal of n samples is its Gaussian blur, zero outside."""
     weights = gaussian_weights(sigma.view(1), size)[0]
     i = torch.arange(n, device=sigma.device)
     tap = i.view(1, n) - i.view(n, 1) + size // 2
@@ -204,7 +204,7 @@ def motion_weights(
 
 
 def cubic(distance: Tensor) -> Tensor:
-    """Give the weight of a tap in the cubic convolution of R. Keys (1981) with a = -0.75."""
+    """The weight of a tap in the cubic convolution of R. Keys (1981) with a = -0.75."""
     d = distance.abs()
     near = ((1.25 * d - 2.25) * d) * d + 1
     far = ((-0.75 * d + 3.75) * d - 6) * d + 3
@@ -212,7 +212,7 @@ def cubic(distance: Tensor) -> Tensor:
 
 
 def alias_size(radius: int) -> int:
-    """Give the size of the Gaussian that softens a disk."""
+    """The size of the Gaussian that softens a disk."""
     return 3 if radius <= 8 else 5
 
 
@@ -243,7 +243,7 @@ def disk_weights(
     sigma: Tensor,  # (B,), of the Gaussian that softens the disk, in pixels
     most: int,  # the largest radius
 ) -> Tensor:  # (B, K, K), each row sums to 1
-    """Give the kernel of ``disk_blur``."""
+    """The kernel of ``disk_blur``."""
     reach = most + alias_size(most) // 2
     offset = torch.arange(-reach, reach + 1, device=sigma.device)
     inside = (offset.view(-1, 1) ** 2 + offset**2) <= radius.view(-1, 1, 1) ** 2

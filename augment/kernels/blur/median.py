@@ -72,7 +72,7 @@ class Network:
         return self.merge(self.sort(values[:middle]), self.sort(values[middle:])) if middle else list(values)
 
     def windows(self, column: Sequence[Place], n: int) -> tuple[list[Place], list[Place]]:
-        """Give the values of every n neighbouring columns as two sorted parts, from those of half as many columns."""
+        """The values of every n neighbouring columns as two sorted parts, from those of half as many columns."""
         if n == 1:
             return list(column), []
         half = self.merge(*self.windows(column, n // 2))
@@ -80,7 +80,7 @@ class Network:
         return (self.merge(*pair), [Place(image, at + n - 1) for image, at in column]) if n % 2 else pair
 
     def select(self, a: Sequence[Place], b: Sequence[Place], rank: int) -> Place:
-        """Give the value of a rank from 0 among two sorted sequences.
+        """The value of a rank from 0 among two sorted sequences.
 
         If i of the rank + 1 smallest values are in one, the rest is in the other, and the largest of both is at least
         the value that is looked for; it is the least of these over all i.
@@ -92,11 +92,11 @@ class Network:
         return functools.reduce(lambda least, other: self.compare(torch.minimum, least, other), found)
 
     def middle(self, a: Place, b: Place, c: Place) -> Place:
-        """Give the median of three values: one of them, cut to the range of the others."""
+        """The median of three values: one of them, cut to the range of the others."""
         return self.compare(cut, c, *self.both(a, b))
 
     def middle_of_nine(self, rows: Sequence[Place]) -> Place:
-        """Give the median of three columns of three: that of the largest low, the median middle and the least high."""
+        """The median of three columns of three: that of the largest low, the median middle and the least high."""
         low, high = self.both(rows[0], rows[1])
         column = (
             self.compare(torch.minimum, low, rows[2]),
@@ -109,7 +109,7 @@ class Network:
         return self.middle(low, self.middle(*middles), high)
 
     def needed(self, result: Place) -> list[tuple[int, Step]]:
-        """Give the steps that a result needs, with what each of them needs last."""
+        """The steps that a result needs, with what each of them needs last."""
         alive, kept = {result.image}, []
         for number in range(result.image, -1, -1):
             step = self.steps[number]
@@ -122,7 +122,7 @@ class Network:
 
 @functools.lru_cache
 def median_steps(height: int, width: int) -> list[tuple[int, Step]]:
-    """Give the comparisons that lead from the rows of a window to its median: sorted columns, then merged ones."""
+    """The comparisons that lead from the rows of a window to its median: sorted columns, then merged ones."""
     network = Network(height)
     rows = [Place(y, 0) for y in range(height)]
     if height == width == 3:

@@ -124,7 +124,7 @@ def _is_neutral(image: Tensor, params: Tensor, read: list[Jitter], *_: object) -
 
 
 def _steps(factors: list[float], order: Sequence[int], kind: str) -> list[tuple[int, float]]:
-    """Give what the factors of ``maths.NEUTRAL`` say as steps, without those that change nothing."""
+    """What the factors of ``maths.NEUTRAL`` say as steps, without those that change nothing."""
     steps = in_c.STEPS[kind]
     return [(steps[step], factors[step]) for step in order if factors[step] != maths.NEUTRAL[step]]
 

@@ -100,7 +100,7 @@ def gray(
 
 
 def luma_weights(channels: int) -> list[float]:
-    """Give the weights of the luma of an RGB image, or of the plain mean of any other number of channels."""
+    """The weights of the luma of an RGB image, or of the plain mean of any other number of channels."""
     return list(LUMA) if channels == 3 else [1 / channels] * channels
 
 

@@ -14,7 +14,7 @@ def axis_weights(
     mode: str,
     dtype: torch.dtype,
 ) -> Tensor:  # (B, *shape)
-    """Give the matrix that resizes along an axis; what is beyond the sizes is zero.
+    """The matrix that resizes along an axis; what is beyond the sizes is zero.
 
     ``bilinear`` samples between the pixels next to a place, ``area`` averages over what a pixel of the target covers.
     """
@@ -37,7 +37,7 @@ def small_sizes(
     scale: Tensor,  # (B,)
     size: int,
 ) -> Tensor:  # (B,), int64
-    """Give the number of pixels that are left of an axis."""
+    """The number of pixels that are left of an axis."""
     return (scale.double() * size).round().long().clamp(1, size)
 
 
@@ -81,7 +81,7 @@ def downscale_row(
 
 
 def nearest(size: int, n: int, like: Tensor) -> Tensor:  # (n,), int32
-    """Say which of ``size`` pixels are the nearest to n."""
+    """Which of ``size`` pixels are the nearest to n."""
     index = 2 * torch.arange(n, device=like.device) + 1
     return index.mul_(size).div_(2 * n, rounding_mode="floor").int()
 

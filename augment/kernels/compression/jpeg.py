@@ -69,7 +69,7 @@ TWO_COSINES = Kept(torch.block_diag(COSINES.numbers, COSINES.numbers))
 
 
 def cosines(like: Tensor) -> Tensor:  # (8, 8), frequency by place
-    """Give the orthonormal discrete cosine transform of eight samples."""
+    """The orthonormal discrete cosine transform of eight samples."""
     return COSINES.on(like.device).to(like.dtype)
 
 

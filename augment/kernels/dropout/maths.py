@@ -11,7 +11,7 @@ def in_rectangles(
     height: int,
     width: int,
 ) -> Tensor:  # (B, 1, H, W) bool
-    """Say which pixels lie in any of the rectangles."""
+    """Which pixels lie in any of the rectangles."""
     x, y = pixel_grid(height, width, rectangles)
     dropped = torch.zeros(len(rectangles), height, width, dtype=torch.bool, device=rectangles.device)
     for left, top, across, down in (r[..., None, None].unbind(1) for r in rectangles.unbind(1)):
@@ -24,7 +24,7 @@ def in_window(
     height: int,
     width: int,
 ) -> Tensor:  # (B, 1, H, W) bool
-    """Say which pixels lie in a rectangle."""
+    """Which pixels lie in a rectangle."""
     x, y = pixel_grid(height, width, windows)
     left, top, right, bottom = windows[..., None, None].unbind(1)
     return ((x >= left) & (x < right) & (y >= top) & (y < bottom)).unsqueeze(1)
@@ -35,7 +35,7 @@ def in_grid(
     height: int,
     width: int,
 ) -> Tensor:  # (B, 1, H, W) bool
-    """Say which pixels lie in the holes of a grid, one in the first corner of every unit."""
+    """Which pixels lie in the holes of a grid, one in the first corner of every unit."""
     inside = []
     for place, axis in zip(pixel_grid(height, width, grid), grid.unbind(1), strict=True):
         unit, hole, offset = axis[..., None, None].unbind(1)
@@ -47,7 +47,7 @@ def covered_boxes(
     dropped: Tensor,  # (B, 1, H, W) bool
     boxes: Tensor,  # (B, N, 4), x1, y1, x2, y2 on edges
 ) -> Tensor:  # (B, N)
-    """Give the share of each box that was dropped, of its part inside the image; 0 where nothing of it is inside."""
+    """The share of each box that was dropped, of its part inside the image; 0 where nothing of it is inside."""
     height, width = dropped.shape[-2:]
     sums = torch.nn.functional.pad(dropped[:, 0].float().cumsum(1).cumsum(2), (1, 0, 1, 0))
     x1, y1, x2, y2 = boxes.float().unbind(2)
@@ -71,7 +71,7 @@ def covered_points(
     dropped: Tensor,  # (B, 1, H, W) bool
     points: Tensor,  # (B, N, 2), in pixel centres
 ) -> Tensor:  # (B, N) bool
-    """Say which points lie on a dropped pixel; points outside the image do not."""
+    """Which points lie on a dropped pixel; points outside the image do not."""
     height, width = dropped.shape[-2:]
     x, y = (points + 0.5).floor().unbind(2)
     inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)

@@ -117,7 +117,7 @@ def _positions(lines: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
 
 
 def lines_field(lines: Tensor, height: int, width: int) -> Tensor:
-    """Give the displacement (B, 2, h, w)."""
+    """The displacement (B, 2, h, w)."""
     x, y = resample.pixel_grid(height, width, lines)
     at_x, at_y = _positions(lines, height, width)
     columns, rows = at_x.unsqueeze(1) - x, at_y.unsqueeze(2) - y

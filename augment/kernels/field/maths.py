@@ -50,7 +50,7 @@ def plate_bends(
     x: Tensor,
     y: Tensor,
 ) -> Tensor:  # (n, h, w)
-    """Give what all thin plates with the same points have in common."""
+    """What all thin plates with the same points have in common."""
     _, scale_x, scale_y = params[:3].unbind()
     points = params[PLATE:].view(-1, 4)[:, :2, None, None].unbind()
     return torch.cat([radial(((x - cx) * scale_x) ** 2 + ((y - cy) * scale_y) ** 2) for cx, cy in points])
@@ -149,7 +149,7 @@ def follow(
     offsets = points.new_tensor([[0, 0], [STEP, 0], [0, STEP]]).view(3, 1, 2)
 
     def newton(at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Give what is missing at positions, its size, and the step that would make up for it."""
+        """What is missing at positions, its size, and the step that would make up for it."""
         three = at.unsqueeze(1) + offsets  # (B, 3, N, 2)
         reached = (three + displacement(three.flatten(1, 2)).unflatten(1, (3, -1))).unbind(1)
         missing = points - reached[0]

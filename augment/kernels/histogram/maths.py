@@ -34,7 +34,7 @@ def stretch_levels(
 
 
 def levels(image: Tensor) -> Tensor:
-    """Give the 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded and cut."""
+    """The 8-bit level of every pixel as int32: uint8 as it is, floats in [0, 1] rounded and cut."""
     if image.dtype == torch.uint8:
         return image.int()
     wide = image if image.dtype == torch.float64 else image.float()
@@ -44,7 +44,7 @@ def levels(image: Tensor) -> Tensor:
 def equalize_table(
     histogram: Tensor,  # (..., 256), int64
 ) -> tuple[Tensor, Tensor]:  # (..., 256), level -> level; (..., 1) bool, whether there is anything to equalise
-    """Give the table that flattens a histogram, as the PIL's ``ImageOps.equalize`` defines it.
+    """The table that flattens a histogram, as the PIL's ``ImageOps.equalize`` defines it.
 
     The step is the number of pixels below the highest occupied level over 255; an image of too few levels or pixels for
     a step stays as it is.

@@ -10,7 +10,7 @@ TOGETHER = 2**19  # pixels that are grown at a time: enough to make up for the m
 
 
 def _parts(noise: Tensor, gate: Tensor, h: int, w: int) -> tuple[Tensor, ...]:
-    """Give the indices of the open rows, in parts."""
+    """The indices of the open rows, in parts."""
     return gate.nonzero().flatten().split(max(TOGETHER // (noise.shape[1] * h * w), 1))
 
 

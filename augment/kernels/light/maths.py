@@ -106,7 +106,7 @@ Weight = float | Tensor
 
 
 def grid_sizes(h: int, w: int) -> list[tuple[int, int]]:
-    """Give the sizes of the grids from the corners of the fractal to (h, w), each half as wide as the next.
+    """The sizes of the grids from the corners of the fractal to (h, w), each half as wide as the next.
 
     The fractal lies on sides of 2**n + 1 pixels of which (h, w) are kept, and of a coarser grid what they depend on.
     """
@@ -119,13 +119,13 @@ def grid_sizes(h: int, w: int) -> list[tuple[int, int]]:
 
 
 def refined_shapes(size: tuple[int, int]) -> list[tuple[int, int]]:
-    """Give the shapes of what a grid of this size gains: in the middle of cells, along rows and along columns."""
+    """The shapes of what a grid of this size gains: in the middle of cells, along rows and along columns."""
     rows, columns = size
     return [(rows - 1, columns - 1), (rows, columns - 1), (rows - 1, columns)]
 
 
 def noise_shapes(h: int, w: int) -> list[tuple[int, int]]:
-    """Give the shapes of the random numbers of a fractal of (h, w): its corners, and all levels but the first."""
+    """The shapes of the random numbers of a fractal of (h, w): its corners, and all levels but the first."""
     sizes = grid_sizes(h, w)
     return [sizes[0], *(shape for size in sizes[1:-1] for shape in refined_shapes(size))]
 

@@ -55,7 +55,7 @@ def take_rows(
 
 
 def _windows(tile: Tile, own: Sequence[int]) -> tuple[int, tuple[Any, ...], tuple[Any, ...]] | None:
-    """Give the row that a tile is taken from, its window there and its place; None for an empty one."""
+    """The row that a tile is taken from, its window there and its place; None for an empty one."""
     source, left, top, right, bottom, x, y = tile
     if right <= left or bottom <= top:
         return None

@@ -69,7 +69,7 @@ def meet(
     boxes: Tensor,  # (..., 4), x1, y1, x2, y2
     window: Tensor,  # (..., 4)
 ) -> Tensor:  # (..., 4)
-    """Give what boxes have in common with windows; inside out where that is nothing."""
+    """What boxes have in common with windows; inside out where that is nothing."""
     first = torch.maximum(boxes[..., :2], window[..., :2])
     return torch.cat([first, torch.minimum(boxes[..., 2:], window[..., 2:])], -1)
 
@@ -78,7 +78,7 @@ def without(
     boxes: Tensor,  # (..., 4), x1, y1, x2, y2
     window: Tensor,  # (..., 4)
 ) -> Tensor:  # (..., 4)
-    """Give the smallest boxes around what is left of boxes when a window hides some of them; zeros where nothing is."""
+    """The smallest boxes around what is left of boxes when a window hides some of them; zeros where nothing is."""
     x1, y1, x2, y2 = boxes.unbind(-1)
     left, top, right, bottom = window.unbind(-1)
     there = (right > left) & (bottom > top)
@@ -95,12 +95,12 @@ def without(
 
 
 def has_area(boxes: Tensor) -> Tensor:  # (..., 4) to (...) bool
-    """Say which boxes have an area."""
+    """Which boxes have an area."""
     return (boxes[..., 2] > boxes[..., 0]) & (boxes[..., 3] > boxes[..., 1])
 
 
 def holds(window: Tensor, points: Tensor) -> Tensor:
-    """Say whether points (..., 2), in pixel centres, lie on the pixels of windows (..., 4)."""
+    """Whether points (..., 2), in pixel centres, lie on the pixels of windows (..., 4)."""
     place = points + 0.5
     return ((place >= window[..., :2]) & (place < window[..., 2:])).all(-1)
 
@@ -109,7 +109,7 @@ def shares_of(
     windows: Tensor,  # (B, T, 4), whole pixels in the frame, each over those before it
     size: tuple[int, int],
 ) -> Tensor:  # (B, T)
-    """Give the share of the frame on which each window is seen."""
+    """The share of the frame on which each window is seen."""
     height, width = size
     x, y = torch.arange(width, device=windows.device), torch.arange(height, device=windows.device)
     left, top, right, bottom = windows.unsqueeze(-1).unbind(2)
@@ -125,7 +125,7 @@ def enclosing(
     pixels: Tensor,  # (B, H, W) bool
     boxes: Tensor,  # (B, N, 4), x1, y1, x2, y2
 ) -> tuple[Tensor, Tensor]:  # (B, N, 4); (B, N) int64
-    """Give the smallest box around the marked pixels that a box touches, cut to the box, and how many they are."""
+    """The smallest box around the marked pixels that a box touches, cut to the box, and how many they are."""
     height, width = pixels.shape[-2:]
     limits = sizes([width, height, width, height], boxes.device)
     edges = torch.cat([boxes[..., :2].floor(), boxes[..., 2:].ceil()], -1).nan_to_num(0).clamp(min=0)
@@ -147,7 +147,7 @@ def _counts(pixels: Tensor, ends: Tensor, dim: int) -> Tensor:
 
 
 def _ends(counts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the first place between ends (B, N, 2) with a count, and the one behind the last."""
+    """The first place between ends (B, N, 2) with a count, and the one behind the last."""
     place = torch.arange(counts.shape[-1], device=counts.device)
     marked = (counts > 0) & (place >= ends[..., :1]) & (place < ends[..., 1:])
     first = torch.where(marked, place, counts.shape[-1]).amin(-1)
@@ -155,7 +155,7 @@ def _ends(counts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def bounds_of(masks: Tensor) -> tuple[Tensor, Tensor]:  # (B, N, H, W) bool to (B, N, 4) and (B, N) bool
-    """Give the smallest box around every mask, and whether there is one."""
+    """The smallest box around every mask, and whether there is one."""
     sides: list[Sequence[Tensor]] = []
     for dim in (-2, -1):
         marked = masks.any(dim)

@@ -16,7 +16,7 @@ def _first_is_zero(image: Tensor, params: Tensor, *_: Any) -> list[bool]:
 
 
 def _rows_of(image: Tensor, params: Tensor, *noise: Tensor) -> list[tuple[Tensor, ...]]:
-    """Give each row its own part of the noise."""
+    """Each row its own part of the noise."""
     return list(zip(*noise, strict=True))
 
 

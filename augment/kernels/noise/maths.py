@@ -47,7 +47,7 @@ def sensor(
 
 
 def lowest(planes: colour.Planes) -> Tensor:
-    """Give the least of some planes."""
+    """The least of some planes."""
     low = planes[0]
     for plane in planes[1:]:
         low = torch.minimum(low, plane)
@@ -55,7 +55,7 @@ def lowest(planes: colour.Planes) -> Tensor:
 
 
 def highest(planes: colour.Planes) -> Tensor:
-    """Give the greatest of some planes."""
+    """The greatest of some planes."""
     high = planes[0]
     for plane in planes[1:]:
         high = torch.maximum(high, plane)
@@ -63,5 +63,5 @@ def highest(planes: colour.Planes) -> Tensor:
 
 
 def saturable(lightness: Tensor) -> Tensor:
-    """Give the chroma of full saturation at a lightness."""
+    """The chroma of full saturation at a lightness."""
     return 1 - (2 * lightness - 1).abs()

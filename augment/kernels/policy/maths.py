@@ -45,7 +45,7 @@ def matrices(
     height: int,
     width: int,
 ) -> Tensor:  # (B, ..., 3, 3), input pixel -> output pixel
-    """Give the homography of every operation, which is the identity for those that move nothing.
+    """The homography of every operation, which is the identity for those that move nothing.
 
     A shear keeps the corner of the top left pixel, where the edges of the image meet.
     """

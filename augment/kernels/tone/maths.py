@@ -31,7 +31,7 @@ def posterize(
 def posterize_mask(
     bits: Tensor,  # any shape, 0..8
 ) -> Tensor:  # the same, uint8
-    """Give the bits of a byte that stay."""
+    """The bits of a byte that stay."""
     return (LEVELS - 2.0 ** (8 - bits)).to(torch.uint8)
 
 

@@ -39,7 +39,7 @@ def axis_taps(
     n: int,
     padding: int,
 ) -> list[Taps]:
-    """Say for each row where n output positions fall on an axis of ``size`` pixels.
+    """For each row where n output positions fall on an axis of ``size`` pixels.
 
     A position t of the output takes ``factor * t + offset``.
     """
@@ -52,7 +52,7 @@ def taps(
     size: int,
     padding: int,
 ) -> list[Taps]:
-    """Say for each row where positions fall on an axis of ``size`` pixels; a zero padding reaches one pixel out."""
+    """For each row where positions fall on an axis of ``size`` pixels; a zero padding reaches one pixel out."""
     if padding == PADDINGS["reflection"]:
         position = (position + 0.5).remainder(2 * size)
         position = torch.minimum(position, 2 * size - position) - 0.5

@@ -16,7 +16,7 @@ from .permutation import given_size, is_identity, permuted
 
 
 def identity_rows(matrix: Tensor) -> Tensor:
-    """Say which of the matrices (B, 3, 3) are the identity."""
+    """Which of the matrices (B, 3, 3) are the identity."""
     return (matrix == torch.eye(3, dtype=matrix.dtype, device=matrix.device)).all(2).all(1)
 
 
@@ -161,12 +161,12 @@ def _nearest_row(
 
 
 def _is_aligned(m: Rows) -> bool:
-    """Say whether a matrix only scales and shifts each axis."""
+    """Whether a matrix only scales and shifts each axis."""
     return m[0][1] == m[1][0] == m[2][0] == m[2][1] == 0
 
 
 def _is_permutation(m: Rows, h: int, w: int) -> bool:
-    """Say whether a matrix takes all h x w pixels to whole pixels, each axis to one of them, forwards or backwards."""
+    """Whether a matrix takes all h x w pixels to whole pixels, each axis to one of them, forwards or backwards."""
     (a, b, _), (c, d, _) = (map(round, row) for row in m[:2])
     reach = (w, h, 1)  # what an entry is multiplied by at most
     whole = all(abs(x - round(x)) * n < axes.APART for row in m[:2] for x, n in zip(row, reach, strict=True))

@@ -17,14 +17,14 @@ BORDERS = ("constant", "replicate", "symmetric")  # what the paddings are called
 
 
 def codes(mode: str, padding: str) -> tuple[int, int]:
-    """Give the numbers of a mode and of a padding."""
+    """The numbers of a mode and of a padding."""
     if padding not in PADDINGS:
         raise ValueError(f"padding_mode: expected one of {[*PADDINGS]} where pixels are interpolated, got {padding!r}")
     return MODES[mode], PADDINGS[padding]
 
 
 def pixel_grid(h: int, w: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the coordinates x as (1, 1, w) and y as (1, h, 1), in the dtype and on the device of ``like``."""
+    """The coordinates x as (1, 1, w) and y as (1, h, 1), in the dtype and on the device of ``like``."""
     x = torch.arange(w, device=like.device, dtype=like.dtype)
     y = torch.arange(h, device=like.device, dtype=like.dtype)
     return x.view(1, 1, w), y.view(1, h, 1)
@@ -35,7 +35,7 @@ def along_axes(
     h: int,
     w: int,
 ) -> tuple[Tensor, Tensor]:  # (..., 3, 1, w) and (..., 3, h, 1)
-    """Give what the columns and the rows of an h by w output add to the three coordinates that a homography gives."""
+    """What the columns and the rows of an h by w output add to the three coordinates that a homography gives."""
     x, y = pixel_grid(h, w, matrix)
     a, b, c = matrix.unsqueeze(-1).unsqueeze(-1).unbind(-3)
     return a * x, b * y + c
@@ -79,7 +79,7 @@ def sample_grid(
 
 
 def per_channel(values: Sequence[float], like: Tensor) -> Tensor:
-    """Give one value, or one a channel, as (1 or C, 1, 1) in the dtype and on the device of ``like``."""
+    """One value, or one a channel, as (1 or C, 1, 1) in the dtype and on the device of ``like``."""
     values = _fit(values, like.dtype)
     entries = [torch.full((1, 1), value, dtype=like.dtype, device=like.device) for value in values]
     return torch.stack(entries)
@@ -170,7 +170,7 @@ def sample_axes(
 
 
 def _framed(image: Tensor, fill: Sequence[float]) -> Sequence[Tensor]:
-    """Give the planes (C, N) of an image (C, H, W) with one more pixel on every side."""
+    """The planes (C, N) of an image (C, H, W) with one more pixel on every side."""
     values = _fit(fill, image.dtype)
     if image.requires_grad:
         values = list(values) * (1 if len(values) == len(image) else len(image))
@@ -219,7 +219,7 @@ LEVELS = 4
 
 
 def levels(span: Tensor) -> Tensor:
-    """Say how many times to double the width of a filter for pixels that span several of the input.
+    """How many times to double the width of a filter for pixels that span several of the input.
 
     The whole number nearest to the logarithm, as mip maps are chosen (OpenGL 4.6, section 8.14).
     """

@@ -27,7 +27,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def adjugate(m: Tensor) -> Tensor:
-    """Give the adjugate of matrices (B, 3, 3)."""
+    """The adjugate of matrices (B, 3, 3)."""
     x, y, z = m.unbind(-2)
     return torch.stack([torch.linalg.cross(y, z), torch.linalg.cross(z, x), torch.linalg.cross(x, y)], -1)
 
@@ -55,7 +55,7 @@ def shrinkage(
     h: int,
     w: int,
 ) -> Tensor:  # (B, 2)
-    """Say how many pixels of the input along x and y one pixel in the middle of an h by w output spans."""
+    """How many pixels of the input along x and y one pixel in the middle of an h by w output spans."""
     mapped = matrix[..., 0] * ((w - 1) / 2) + matrix[..., 1] * ((h - 1) / 2) + matrix[..., 2]
     place, weight = mapped[:, :2] / mapped[:, 2:], mapped[:, 2:, None]
     return ((matrix[:, :2, :2] - place.unsqueeze(-1) * matrix[:, 2:, :2]) / weight).norm(dim=-1)
@@ -173,7 +173,7 @@ def perspective(
 
 
 def spreads(points: Tensor) -> Tensor:  # (B, n, 2) to (B,) bool
-    """Say where points do not lie on one line, nor all in one place: to a part in a hundred thousand of their extent.
+    """Where points do not lie on one line, nor all in one place: to a part in a hundred thousand of their extent.
 
     That is asked of the points themselves, in float64, so that no rounding of what is computed from them decides.
     """
@@ -184,7 +184,7 @@ def spreads(points: Tensor) -> Tensor:  # (B, n, 2) to (B,) bool
 
 
 def apart(points: Tensor) -> Tensor:  # (B, n, 2) to (B,) bool
-    """Say where no two points lie in one place, to a part in a hundred thousand of their extent."""
+    """Where no two points lie in one place, to a part in a hundred thousand of their extent."""
     exact = points.double()
     squared = (exact.unsqueeze(1) - exact.unsqueeze(2)).square().sum(-1)
     near = squared <= 1e-10 * squared.amax((1, 2), keepdim=True)
@@ -197,7 +197,7 @@ def rectangle(
     width: Entry,
     height: Entry,
 ) -> Tensor:  # (B, 4, 2)
-    """Give the corner pixels of windows: top left, top right, bottom right, bottom left."""
+    """The corner pixels of windows: top left, top right, bottom right, bottom left."""
     right, bottom = x + (width - 1), y + (height - 1)
     return torch.stack([x, y, right, y, right, bottom, x, bottom], 1).unflatten(1, (4, 2))
 

@@ -145,7 +145,7 @@ def _permutation(
 
 
 def overlap(step: int, offset: int, size: int, n: int) -> tuple[slice, slice]:
-    """Give the part of n output positions whose input, step * position + offset, exists, and that part of the input."""
+    """The part of n output positions whose input, step * position + offset, exists, and that part of the input."""
     start, stop = (-offset, size - offset) if step > 0 else (offset - size + 1, offset + 1)
     start = min(max(start, 0), n)
     stop = max(min(stop, n), start)

@@ -21,7 +21,7 @@ def drop_starts(
     h: int,
     w: int,
 ) -> Tensor:  # (..., D), int64, y * w + x
-    """Give the highest pixels of straight drops."""
+    """The highest pixels of straight drops."""
     reach_y, reach_x = heights - 1, (widths.abs() - 1).clamp(min=0)
     y, x = (
         torch.minimum((u * places).long(), places - 1)
