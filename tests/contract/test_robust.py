@@ -99,7 +99,7 @@ def test_classes_of_users() -> None:
 
 
 def test_a_generator_is_exchanged_without_a_recompile(optimizer: str) -> None:
-    from helpers import graphs
+    from tests.support.helpers import graphs
 
     op, image = K.RandomBrightness((0.5, 1.5), p=0.5), picture(4)
     compiled = torch.compile(op, fullgraph=True, backend=optimizer)
