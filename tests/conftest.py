@@ -3,6 +3,10 @@
 import os
 from collections.abc import Iterator
 
+# set before anything is imported: no look at the network for a newer version, and room for the expressions of a graph
+os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")
+os.environ.setdefault("SYMPY_CACHE_SIZE", "100000")
+
 import pytest
 import torch
 import torch._dynamo
