@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..sampling.params import SHAPE
+
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -126,7 +128,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read(params: Any, where: str, device: torch.device | str | None) -> Any:
     if isinstance(params, dict):
-        places = {name: None if name == "forward_input_shape" else device for name in params}  # the shape is the host's
+        places = {name: None if name == SHAPE else device for name in params}  # the shape is the host's
         return {name: tensor_from_dict(value, f"{where}[{name!r}]", places[name]) for name, value in params.items()}
     if not isinstance(params, list):
         if params is None:

@@ -332,3 +332,26 @@ def build(tree: Any, **options: Any) -> nn.Module:
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_points_follow_pixels_through_any_nest(tree: Any, seed: int) -> None:
     assert_labels_follow(build([tree], data_keys=["image", "mask", "keypoints", "bbox_xyxy"]), seed)
+
+
+class Shifted(K.RandomRotation):
+    """A user's class of an op: the rotation, and then three pixels to the right."""
+
+    def compute_transformation(self, input, params, flags):
+        matrix = super().compute_transformation(input, params, flags)
+        shift = torch.eye(3, dtype=matrix.dtype)
+        shift[0, 2] = 3.0
+        return shift @ matrix
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_a_matrix_said_below_an_op_moves_image_and_labels(fuse: bool) -> None:
+    """kornia asks the class that says it last."""
+    op = Shifted((90.0, 90.0), p=1.0)
+    image, points = torch.zeros(1, 1, 21, 21), torch.tensor([[[12.0, 8.0]]])
+    image[0, 0, 8, 12] = 1.0
+    container = K.AugmentationSequential(op, K.RandomAffine(0.0, p=1.0), data_keys=["image", "keypoints"], fuse=fuse)
+    moved, found = container(image, points)
+    torch.testing.assert_close(found, torch.tensor([[[8.0 + 3, 8.0]]]), atol=1e-4, rtol=0)  # (x, y) to (y, 20 - x)
+    assert moved[0, 0, 8, 11] > 0.99
+    torch.testing.assert_close(container.inverse(moved, found)[1], points, atol=1e-4, rtol=0)
