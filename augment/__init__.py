@@ -38,6 +38,7 @@ from .ops import (
 )
 from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
 from .sampling.params import Param
+from .sampling.ranges import Range
 from .saving import from_dict, from_yaml, plain, to_dict, to_yaml
 from .targets.keys import KEYS, Boxes
 from .targets.ragged import pad_labels, unpad_labels
@@ -77,6 +78,7 @@ __all__ = [
     "RandomMosaic",
     "RandomOrder",
     "RandomTransplantation",
+    "Range",
     "RigidAffineAugmentationBase2D",
     "SomeOf",
     "TVTensors",

@@ -16,7 +16,7 @@ from ..sampling.copies import repeat_rows
 from ..sampling.draw import Draw, Stream
 from ..sampling.items import CHOSEN, ParamItem, as_items, drawn, given_shape
 from ..sampling.params import SHAPE, repeated_shape
-from ..targets import samples as values
+from ..targets import samples
 from ..targets.target import Target
 from . import fuse
 from .merging import check_chosen, merged, merged_matrix
@@ -164,7 +164,7 @@ class Container(Node):
         """Apply all children to all targets."""
         head, steps = self._steps(params, call.where)
         if head is not None and self.selection is not None:
-            shape, _ = values.shape_of(targets, lambda: (given_shape(head), head[CHOSEN].device))
+            shape, _ = samples.shape_of(targets, lambda: (given_shape(head), head[CHOSEN].device))
             self._given_shape, call = shape, replace(call, gated=True, still=True)
             if call.handed_in:
                 check_chosen(head, self.selection, shape[0], call.where)

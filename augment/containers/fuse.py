@@ -29,6 +29,9 @@ BEYOND = {"border": "border", "replicate": "border", "reflection": "reflection",
 CONSTANT = ("zeros", "constant", "fill")
 
 
+ASKED = ("resample", "padding_mode", "fill", "antialias", "align_corners")  # flags by which ops may be one
+
+
 class Plan:
     """Which ops of a container that follow each other are done as one; made anew when what it hangs on changes."""
 
@@ -38,12 +41,20 @@ class Plan:
 
     def runs(self, children: Sequence[nn.Module], options: Mapping[str, Flags]) -> list[int]:
         """How many children each run has; those that stand alone are runs of one."""
-        state = [(op.flags, op.always_open) if isinstance(op, Augmentation) else None for op in children]
-        if self.made_for != [options.get("image"), *state]:
-            self.lengths = _lengths(children, options)
-            kept = [None if entry is None else (dict(entry[0]), entry[1]) for entry in state]
-            self.made_for = [options.get("image"), *kept]
+        state = [_state(child, options) for child in children]
+        if self.made_for != state:
+            self.lengths, self.made_for = _lengths(children, options), state
         return self.lengths
+
+
+def _state(child: nn.Module, options: Mapping[str, Flags]) -> list[Any]:
+    """What of a child a plan hangs on."""
+    if not isinstance(child, Augmentation):
+        return [type(child)]
+    flags = child.flags_for(options)
+    asked = [list(flag) if isinstance(flag, (list, tuple)) else flag for flag in map(flags.get, ASKED)]
+    edges = [child.looks_beyond, child.pads] if isinstance(child, Geometric) else []
+    return [type(child), child.always_open, child._param_generator is None, *edges, *asked]
 
 
 def grouped(steps: Sequence[Step], lengths: Sequence[int]) -> list[list[Step]]:
@@ -180,9 +191,9 @@ def _warped(steps: Sequence[OpStep], targets: list[Target], call: Call) -> tuple
 
 def lead_back(steps: Sequence[Step], targets: list[Target], options: Mapping[str, Flags]) -> list[Target]:
     """All targets before a run; colours stay as they are."""
-    ops = [step.earlier(options) for step in steps if isinstance(step, OpStep)]
-    if not isinstance(ops[0].op, Geometric):
+    if not isinstance(steps[0].child, Geometric):
         return targets
+    ops = [step.earlier(options) for step in steps if isinstance(step, OpStep)]
     warps = [ready.op.last_warp(ready.params) for ready in ops]
     warp = fused(warps)
     tg.check_batch(targets, len(ops[0].params["batch_prob"]), warp.size)

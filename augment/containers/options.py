@@ -21,6 +21,8 @@ OPTION_CHECKS: Mapping[str, Check] = {
 def options_for(extra_args: Mapping[Any, Mapping[str, Any]] | None) -> dict[str, Flags]:
     """Check the ``extra_args`` of a container and give them by data key."""
     options: dict[str, Flags] = {}
+    if not isinstance(extra_args, (Mapping, type(None))):
+        raise TypeError(f"extra_args: expected a dict of options by data key, got {extra_args!r}")
     for key, args in (extra_args or {}).items():
         name = data_key(key)
         allowed = KEYS[name].options

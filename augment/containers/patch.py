@@ -17,7 +17,7 @@ from ..sampling.copies import repeat_rows
 from ..sampling.items import ParamItem, as_items, drawn, stated_shape
 from ..sampling.params import SHAPE, repeated_shape
 from ..targets import grids as pt
-from ..targets import samples as values
+from ..targets import samples
 from ..targets.target import Target
 from .container import Size
 from .image import ImageSequential
@@ -177,7 +177,7 @@ class PatchSequential(ImageSequential):
 
     def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
         head, items = self._parts(params, call.where)
-        shape, _ = values.shape_of(targets, lambda: (stated_shape(head.data), torch.device("cpu")))
+        shape, _ = samples.shape_of(targets, lambda: (stated_shape(head.data), torch.device("cpu")))
         size = (shape[-2], shape[-1])
         frame, call, used = self.frame(size), replace(call, frames=1, still=True), []
 

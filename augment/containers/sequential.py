@@ -10,9 +10,8 @@ from ..common.arguments import choice, number, switch
 from ..kinds.augmentation import Augmentation
 from ..kinds.call import Call
 from ..sampling.items import ParamItem
-from ..targets import arrays, tv
+from ..targets import arrays, samples, tv
 from ..targets import moving as mv
-from ..targets import samples as values
 from ..targets import target as tg
 from ..targets.keys import read_keys
 from ..targets.target import Target, Value
@@ -119,7 +118,7 @@ class AugmentationSequential(Container):
         params: Sequence[ParamItem] | None = None,
         data_keys: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
-        valid: values.Valid | None = None,
+        valid: samples.Valid | None = None,
     ) -> Any:
         """Augment a sample.
 
@@ -153,7 +152,7 @@ class AugmentationSequential(Container):
         params: Sequence[ParamItem] | None = None,
         data_keys: Sequence[Any] | None = None,
         generator: torch.Generator | None = None,
-        valid: values.Valid | None = None,
+        valid: samples.Valid | None = None,
         after: Sequence[Tensor] = (),
     ) -> Any:
         """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
@@ -162,7 +161,7 @@ class AugmentationSequential(Container):
         handed_in = params is not None
         used = params
         if used is None:
-            shape, device = values.shape_of(targets)
+            shape, device = samples.shape_of(targets)
             late = Later(generator, after) if self.draws_late else None
             used = late or self.forward_parameters(shape, generator, device, after)
         watched = [] if self.min_visibility is None else mv.watch(targets)
@@ -175,14 +174,14 @@ class AugmentationSequential(Container):
         else:
             self.valid = dict(zip(names, tg.known(moved, self.keepdim), strict=True))
             self.valid = {name: known for name, known in self.valid.items() if known is not None}
-        return values.write(args, targets, moved, self.keepdim)
+        return samples.write(args, targets, moved, self.keepdim)
 
     def inverse(
         self,
         *args: Value,
         params: Sequence[ParamItem] | None = None,
         data_keys: Sequence[Any] | None = None,
-        valid: values.Valid | None = None,
+        valid: samples.Valid | None = None,
     ) -> Any:
         """Lead outputs back through the geometric ops; the others changed no place.
 
@@ -202,20 +201,20 @@ class AugmentationSequential(Container):
         given = arrays.read(args, keys, self.clips)
         targets, _ = self._targets(given, data_keys, valid)
         moved = self.invert_targets(targets, params, self.extra_args, type(self).__name__)
-        return values.write(given, targets, moved, self.keepdim)
+        return samples.write(given, targets, moved, self.keepdim)
 
     def _targets(
         self,
         args: Sequence[Value],
         data_keys: Sequence[Any] | None,
-        valid: values.Valid | None,
+        valid: samples.Valid | None,
         required: Sequence[str] = (),
     ) -> tuple[list[Target], list[str]]:
         keys = self.data_keys if data_keys is None else read_keys(data_keys)
         required = required if data_keys is None else keys or []
-        targets = values.read(args, keys, self.clips, required)
-        names = values.labels(args, targets)
-        return values.mark(targets, names, valid or {}), names
+        targets = samples.read(args, keys, self.clips, required)
+        names = samples.labels(args, targets)
+        return samples.mark(targets, names, {} if valid is None else valid), names
 
 
 def _random_apply(asked: Any, weights: Any, count: int) -> Selection | None:

@@ -155,7 +155,7 @@ class OpStep(Step):
         return self.draw_for(*samples.shape_of(targets), call)
 
     def repeated(self, copies: int, block: int, rows: Tensor | None) -> Any:
-        return repeated_params(self.child.declared, self.data, copies, block, rows)
+        return repeated_params(self.child.params, self.data, copies, block, rows)
 
     def run(self, targets: list[Target], call: Call) -> tuple[list[Target], Any]:
         return self.child.carry(targets, self.data, replace(call, where=self.where))

@@ -151,6 +151,9 @@ class Augmentation(Configured):
         if rows is not None:
             draw.gate = draw.gate & rows
         params = self.drawn(draw, batch_shape)
+        missing = [] if self.own else [p.name for p in self.declared or () if p.name not in params and not p.late]
+        if missing:
+            raise ValueError(f"{type(self).__name__}: sample: expected a value for each of params; missing {missing}")
         params["batch_prob"] = draw.gate.float()
         params["forward_input_shape"] = torch.tensor(list(batch_shape))
         if self.learns:
@@ -326,10 +329,16 @@ class Augmentation(Configured):
 
     @property
     def declared(self) -> Sequence[Param] | None:
-        """What the op draws; None where a user's class or a generator of kornia's draws."""
-        if "generate_parameters" in self.overrides or self._param_generator is not None:
+        """What the op draws; None where a user's class or a generator of kornia's draws what it does not say."""
+        count = len(self.params)
+        samples_itself = type(self).sample is not Augmentation.sample
+        if (
+            (samples_itself and count == 0 and not self.own)
+            or "generate_parameters" in self.overrides
+            or self._param_generator is not None
+        ):
             return None
-        return self.params or tuple(map(Param, self.ranges))
+        return self.params if count else tuple(map(Param, self.ranges))
 
     def check_values(self, params: Params) -> None:
         """Require of the open rows what every op does, and what this one does."""
@@ -352,7 +361,7 @@ class Augmentation(Configured):
 
     def row(self, params: Params, gate: Tensor | None, i: int) -> tuple[Params, Tensor | None]:
         """The parameters and the gate of one row, as a batch of one."""
-        known = {param.name: param for param in self.declared or ()}
+        known = {param.name: param for param in self.params}
         known[forms.SHAPE] = Param(forms.SHAPE, dim=None)
         rows = {name: known.get(name, Param(name)).row(value, i) for name, value in params.items()}
         return rows, None if gate is None else gate[i : i + 1]

@@ -53,11 +53,7 @@ class Geometric(Augmentation, kind=True):
 
     def compute_transformation(self, input: Tensor, params: Params, flags: Flags) -> Tensor:
         """The matrix (B, 3, 3) from input pixels to output pixels of a call, gate aside."""
-        return self.native_warp(input, params, flags).matrix
-
-    def native_warp(self, input: Tensor, params: Params, flags: Flags) -> Warp:
-        """The warp that is said by a class above a user's own, which says a matrix."""
-        return self.warp(input, params, flags)
+        return self.warp(input, params, flags).matrix
 
     def gated_warp(self, input: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Warp:
         """The warp of a call, neutral where the gate is closed."""

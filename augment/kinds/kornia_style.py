@@ -47,23 +47,16 @@ EXACT_IN_FLOAT32 = (
 def adapt(cls: Any) -> None:
     """Give a class the methods that serve the hooks which it overrides.
 
-    A hook is served where it is defined below the method that would not ask it. ``overrides`` are the hooks that differ
-    from those of the kind, and ``own`` says whether the class is this package's.
+    A hook is served where no class has said the method itself, as our ops say their warps. ``overrides`` are the hooks
+    that differ from those of the kind, and ``own`` says whether the class is this package's.
     """
     cls.own = cls.__module__.partition(".")[0] == PACKAGE
     cls.overrides = frozenset(hook for hook in HOOKS if getattr(cls, hook, None) is not getattr(cls.kind, hook, None))
     for hook, name, method in SERVED[cls.kind.__name__]:
-        if _depth(cls, hook) < _depth(cls, name):
-            if name == "warp":
-                cls.native_warp = cls.warp
+        if hook in cls.overrides and getattr(cls, name) is getattr(cls.kind, name):
             setattr(cls, name, method)
     if not cls.own and cls.kind.__name__ == "Intensity":
         cls.computed = computed
-
-
-def _depth(cls: Any, name: str) -> int:
-    """How far above a class the one is that defines a name."""
-    return next((i for i, base in enumerate(cls.__mro__) if name in vars(base)), len(cls.__mro__))
 
 
 # ------------------------------------------------------------------------------------------------------------- drawing

@@ -1,6 +1,7 @@
 """Modules that know what they were built with."""
 
 import inspect
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,19 @@ class Recorded:
     """Base class of what keeps the arguments of its constructor, modules aside, as they were given."""
 
     _given: tuple[list[Any], dict[str, Any]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" not in vars(cls):  # an error of its arguments names the class, not one above
+            base: Any = cls.__init__
+            own = types.FunctionType(base.__code__, base.__globals__, "__init__", base.__defaults__, base.__closure__)
+            own.__qualname__, own.__kwdefaults__, own.__doc__ = (
+                f"{cls.__name__}.__init__",
+                base.__kwdefaults__,
+                base.__doc__,
+            )
+            own.__annotations__ = base.__annotations__
+            type.__setattr__(cls, "__init__", own)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         self = super().__new__(cls)

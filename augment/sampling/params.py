@@ -72,8 +72,9 @@ class Param:
             check(value.isfinite(), None, f"{self.name}: expected finite values")
 
     def row(self, value: Tensor, i: int) -> Tensor:
-        """The value of one row, as of a batch of one."""
-        return value if self.dim is None else value.narrow(self.dim, i, 1)
+        """The value of one row, as of a batch of one; what a user's class draws may have no rows."""
+        rows = self.dim is not None and value.ndim > self.dim and i < value.shape[self.dim]
+        return value.narrow(self.dim, i, 1) if rows and self.dim is not None else value
 
     def neutralised(self, value: Tensor, gate: Tensor) -> Tensor:
         """The value with what changes nothing in rows whose gate (B,) is closed."""
@@ -150,18 +151,18 @@ def origin(params: Any, rank: int, name: str) -> tuple[Sequence[int], torch.devi
 
 
 def repeated_params(
-    declared: Sequence[Param] | None, params: Params, copies: int, block: int = 1, rows: Tensor | None = None
+    declared: Sequence[Param], params: Params, copies: int, block: int = 1, rows: Tensor | None = None
 ) -> Params:
     """The parameters of an op for copies of rows; where they name rows, a copy names those of its own kind.
 
     Args:
-        declared: what they are; None for those of a user's class, whose rows stand first.
+        declared: what they are; the rows of others, of a user's class, stand first.
         params: the parameters for B rows.
         copies: how many of each row.
         block: how many rows stay side by side; what they name are rows of one block in all of the copies.
         rows: the copies (B * copies,) bool that a container has chosen; the gate of the others is closed.
     """
-    known = {param.name: param for param in declared or ()}
+    known = {param.name: param for param in declared}
     count, more = len(params[GATE]), {}
     for name, value in params.items():
         if name == SHAPE:

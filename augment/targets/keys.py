@@ -267,8 +267,11 @@ def data_key(value: Any) -> str:
     """The name of a data key by name in any case, or by kornia's enum."""
     name = (value.name if isinstance(value, Enum) else value).lower() if isinstance(value, (Enum, str)) else value
     name = ALIASES.get(name, name) if isinstance(name, str) else None
-    if name not in KEYS:
+    name = next((known for known in KEYS if known.lower() == name), None)
+    if name is None:
         raise ValueError(f"data_keys: expected names out of {[*KEYS, *ALIASES]}, got {value!r}")
+    if not isinstance(KEYS[name], Key):
+        raise TypeError(f"KEYS[{name!r}]: expected a Key, such as an instance of a class of Boxes; got {KEYS[name]!r}")
     return name
 
 
@@ -282,7 +285,7 @@ def key_in_dict(name: Any, value: Value) -> str | None:
 def key_of_name(name: Any) -> str | None:
     """The data key that a name is, or that it begins with, up to a ``_`` or ``-``; None without."""
     known = sorted([*KEYS, *ALIASES], key=len, reverse=True) if isinstance(name, str) else []
-    found = [key for key in known if name.lower() == key or name.lower().startswith((f"{key}_", f"{key}-"))]
+    found = [key for key in known if f"{name.lower()}_".replace("-", "_").startswith(f"{key.lower()}_")]
     return data_key(found[0]) if found else None
 
 

@@ -37,6 +37,8 @@ def read(
 
 def mark(targets: Sequence[Target], names: Sequence[str], valid: Valid) -> list[Target]:
     """The boxes and keypoints of a call, which have names, the masks that say which of them are no padding."""
+    if not isinstance(valid, Mapping):
+        raise TypeError(f"valid: expected a dict of masks by name, got {type(valid).__name__}")
     foreign = [name for name in valid if name not in names]
     if foreign:
         raise ValueError(f"valid: expected names out of {list(names)}, got {foreign}")

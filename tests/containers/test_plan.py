@@ -57,3 +57,26 @@ def test_plans_of_containers_inside_are_made_for_the_options_around(plans: list[
     outer(picture())
     outer(picture())
     assert len(plans) == made
+
+
+def test_a_plan_knows_which_ops_stand_where() -> None:
+    pipeline = K.AugmentationSequential(K.RandomHorizontalFlip(p=1.0), K.RandomVerticalFlip(p=1.0), fuse=True)
+    image = picture()
+    assert torch.equal(pipeline(image), image.flip(-1, -2))
+    pipeline[1] = K.RandomInvert(p=1.0)
+    torch.testing.assert_close(pipeline(image), 1 - image.flip(-1))
+
+
+def test_flags_that_are_tensors() -> None:
+    class Scaled(K.IntensityAugmentationBase2D):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.flags = {"amount": torch.tensor([0.5, 0.5])}
+
+        def apply_transform(self, input: Any, params: Any, flags: Any, transform: Any = None) -> Any:
+            return input * flags["amount"].sum()
+
+    pipeline = K.AugmentationSequential(Scaled(p=1.0), K.RandomHorizontalFlip(p=1.0), fuse=True)
+    pipeline(picture())
+    pipeline[0].flags["amount"] = torch.tensor([1.0, 1.0])
+    torch.testing.assert_close(pipeline(picture()), 2 * picture().flip(-1))

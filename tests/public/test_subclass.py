@@ -334,24 +334,65 @@ def test_points_follow_pixels_through_any_nest(tree: Any, seed: int) -> None:
     assert_labels_follow(build([tree], data_keys=["image", "mask", "keypoints", "bbox_xyxy"]), seed)
 
 
-class Shifted(K.RandomRotation):
-    """A user's class of an op: the rotation, and then three pixels to the right."""
+class Turned(K.RandomRotation):
+    """A user's class of an op, which asks the one above for its matrix."""
 
     def compute_transformation(self, input, params, flags):
-        matrix = super().compute_transformation(input, params, flags)
-        shift = torch.eye(3, dtype=matrix.dtype)
-        shift[0, 2] = 3.0
-        return shift @ matrix
+        return super().compute_transformation(input, params, flags)
 
 
-@pytest.mark.parametrize("fuse", [False, True])
-def test_a_matrix_said_below_an_op_moves_image_and_labels(fuse: bool) -> None:
-    """kornia asks the class that says it last."""
-    op = Shifted((90.0, 90.0), p=1.0)
-    image, points = torch.zeros(1, 1, 21, 21), torch.tensor([[[12.0, 8.0]]])
-    image[0, 0, 8, 12] = 1.0
-    container = K.AugmentationSequential(op, K.RandomAffine(0.0, p=1.0), data_keys=["image", "keypoints"], fuse=fuse)
-    moved, found = container(image, points)
-    torch.testing.assert_close(found, torch.tensor([[[8.0 + 3, 8.0]]]), atol=1e-4, rtol=0)  # (x, y) to (y, 20 - x)
-    assert moved[0, 0, 8, 11] > 0.99
-    torch.testing.assert_close(container.inverse(moved, found)[1], points, atol=1e-4, rtol=0)
+class TurnedAgain(Turned):
+    def compute_transformation(self, input, params, flags):
+        return super().compute_transformation(input, params, flags)
+
+
+def test_hooks_that_ask_the_class_above_change_nothing() -> None:
+    image = picture(3)
+    expected = call_seeded(K.RandomRotation(30.0, p=1.0), image)
+    for op in (Turned(30.0, p=1.0), TurnedAgain(30.0, p=1.0)):
+        assert torch.equal(call_seeded(op, image), expected)
+
+
+class MixesAsKornia(K.RandomMixUpV2):
+    def generate_parameters(self, batch_shape):
+        return super().generate_parameters(batch_shape)
+
+
+def test_a_users_draw_keeps_what_the_op_declares_of_rows() -> None:
+    """The frames of a clip are mixed with those of one other clip."""
+    frames = torch.tensor([[0.0, 1.0], [10.0, 11.0]]).view(2, 2, 1, 1, 1).expand(2, 2, 3, 4, 4)
+    op = MixesAsKornia(lambda_val=torch.tensor([0.5, 0.5]), p=1.0)
+    mixed = K.VideoSequential(op, data_format="BTCHW")(frames)
+    assert mixed[:, :, 0, 0, 0].tolist() == [[5.0, 6.0], [5.0, 6.0]]
+
+
+class HalfDeclared(K.IntensityAugmentationBase2D):
+    params = (K.Param("share", neutral=0.0), K.Param("other"))
+    columns = 1
+
+    def sample(self, draw):
+        return {"share": draw.u[:, 0]}
+
+
+class Undeclared(K.IntensityAugmentationBase2D):
+    columns = 1
+
+    def sample(self, draw):
+        return {"share": draw.u[:, 0]}
+
+    def apply_transform(self, input, params, flags, transform=None):
+        return input * params["share"].view(-1, 1, 1, 1)
+
+
+def test_what_is_declared_has_to_be_drawn() -> None:
+    message = r"HalfDeclared: sample: expected a value for each of params; missing \['other'\]"
+    with pytest.raises(ValueError, match=message):
+        HalfDeclared(p=1.0)(picture())
+    op = Undeclared(p=1.0)
+    assert torch.equal(op(picture()), op(picture(), params=op._params))
+
+
+@pytest.mark.parametrize(("build", "name"), [(lambda: K.ColorJitter(foo=1), "ColorJitter"), (K.Normalize, "Normalize")])
+def test_an_error_of_arguments_names_the_op(build, name) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}\.__init__\(\)"):
+        build()

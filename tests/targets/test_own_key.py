@@ -95,3 +95,12 @@ def test_a_wrong_form_names_the_key() -> None:
         container(picture(2, size=SIZE), torch.zeros(2, 3, 4))
     with pytest.raises(ValueError, match=f"data_keys: expected names out of .*{NAME}"):
         K.AugmentationSequential(K.RandomInvert(), data_keys=["bbox_unknown"])
+
+
+def test_names_in_any_case_and_what_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(K.KEYS, "BBox_Turned", TurnedBoxes())
+    container = K.AugmentationSequential(K.RandomVerticalFlip(p=1.0), data_keys=["image", "bbox_turned"])
+    assert container(picture(2, size=SIZE), boxes())[1].shape == (2, 2, 5)
+    monkeypatch.setitem(K.KEYS, "bbox_class", TurnedBoxes)
+    with pytest.raises(TypeError, match=r"KEYS\['bbox_class'\]: expected a Key"):
+        K.AugmentationSequential(K.RandomInvert(), data_keys=["image", "bbox_class"])
