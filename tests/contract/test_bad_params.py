@@ -226,3 +226,13 @@ def test_orders_of_another_length_are_refused(op: type, dtype: torch.dtype) -> N
         params = {**jitter._params, "order": torch.arange(count) % 4}
         with pytest.raises(ValueError, match=rf"{op.__name__}: params\['order'\]: expected integers \(B, 4\)"):
             jitter(image, params=params)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8])
+def test_a_mosaic_shows_zeros_where_a_replayed_window_has_no_tile(dtype: torch.dtype) -> None:
+    """And not memory that nobody wrote."""
+    op, image = K.RandomMosaic((16, 18), p=1.0), picture(4, size=(20, 24), dtype=dtype)
+    op(image)
+    for shift in (-1000.0, 1000.0):
+        output = op(image, params={**op._params, "src": op._params["src"] + shift})
+        assert output.shape == (4, 3, 16, 18) and (output == 0).all()

@@ -72,7 +72,7 @@ def _collage_forward(image: Tensor, tiles: Tensor, h: int, w: int, base: bool) -
         found = [window for tile in row if (window := _windows(tile, own.shape[-2:])) is not None]
         if base:
             out.copy_(own)
-        elif sum((right - left) * (bottom - top) for _, left, top, right, bottom, _, _ in row) < h * w:
+        elif sum(max(right - left, 0) * max(bottom - top, 0) for _, left, top, right, bottom, _, _ in row) < h * w:
             out.zero_()
         for source, there, here in found:
             out[here] = image[source][there]
