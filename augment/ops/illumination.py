@@ -28,7 +28,7 @@ class Illumination(Intensity):
 
     def sample(self, draw: Draw) -> Params:
         gain, sign = self.ranges["gain"](draw.u[:, 0]), self.ranges["sign"](draw.u[:, 1])
-        gradient = self.gradient(torch.where(sign >= 0, gain, -gain), draw.u[:, 2:], *draw.shape[-2:])
+        gradient = self.gradient(torch.where(sign >= 0, gain, -gain), draw.u, *draw.shape[-2:])
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
@@ -57,7 +57,7 @@ class StraightIllumination(Illumination):
         self.ranges = {"gain": span(gain, "gain", UNIT), "sign": span(sign, "sign", EITHER)}
 
     def gradient(self, gain: Tensor, u: Tensor, height: int, width: int) -> Tensor:
-        return type(self).formula(gain, (u[:, 0] * 4).floor(), height, width)
+        return type(self).formula(gain, (u[:, 2] * 4).floor(), height, width)
 
 
 class RandomLinearIllumination(StraightIllumination):
@@ -130,7 +130,7 @@ class RandomGaussianIllumination(Illumination):
         }
 
     def gradient(self, gain: Tensor, u: Tensor, height: int, width: int) -> Tensor:
-        center, sigma = self.ranges["center"](u[:, :2]), self.ranges["sigma"](u[:, 2:])
+        center, sigma = self.ranges["center"](u[:, 2:4]), self.ranges["sigma"](u[:, 4:])
         return light.gaussian_gradient(gain, center, sigma, height, width)
 
 

@@ -273,4 +273,5 @@ class AutoAugment(Policy):
         row = whole_numbers(u[:, 0], 0, len(self.sub_policies) - 1).long()
         entry, p, level = self.sub_policies.on(draw.device)[row].unbind(-1)
         drawn = self.drawn_steps(draw, entry.long(), level.long(), sign)
-        return {name: torch.where(chance < p, value, 0) for name, value in drawn.items()}
+        applied = chance < p
+        return {name: torch.where(applied, value, 0) for name, value in drawn.items()}

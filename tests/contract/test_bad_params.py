@@ -233,6 +233,7 @@ def test_a_mosaic_shows_zeros_where_a_replayed_window_has_no_tile(dtype: torch.d
     """And not memory that nobody wrote."""
     op, image = K.RandomMosaic((16, 18), p=1.0), picture(4, size=(20, 24), dtype=dtype)
     op(image)
+    params = op._params
     for shift in (-1000.0, 1000.0):
-        output = op(image, params={**op._params, "src": op._params["src"] + shift})
+        output = op(image, params={**params, "src": params["src"] + shift})
         assert output.shape == (4, 3, 16, 18) and (output == 0).all()
