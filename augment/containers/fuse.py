@@ -227,7 +227,7 @@ def _move(
         filled = {} if seeing is None else seeing.op.interpolation(seeing.flags, value)
         return warp.image(value, **how, fill=filled.get("fill", (0.0,)))
 
-    def mask(value: Tensor, row: int | None, chosen: Flags) -> Tensor:
+    def mask(value: Tensor, row: Any, chosen: Flags) -> Tensor:  # a number, or None for all rows
         return (warp if row is None else warp[row]).mask(value, **{"padding_mode": how["padding_mode"], **chosen})
 
     gates = [ready.gate for ready in ops if ready.gate is not None]

@@ -251,7 +251,7 @@ class Augmentation(Configured):
         def image(value: Tensor) -> Tensor:
             return self.transform_image(value, params, flags, gate, warp)
 
-        def mask(value: Tensor, row: int | None, chosen: Flags) -> Tensor:
+        def mask(value: Tensor, row: Any, chosen: Flags) -> Tensor:  # a number, or None for all rows
             if row is None:
                 return self.transform_mask(value, params, gate, flags, warp, chosen)
             return self.transform_mask(value, *self.row(params, gate, row), flags, warp and warp[row], chosen)

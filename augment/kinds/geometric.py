@@ -104,7 +104,7 @@ class Geometric(Augmentation, kind=True):
         def image(value: Tensor) -> Tensor:
             return self.inverse(value, params)
 
-        def mask(value: Tensor, row: int | None, chosen: Flags) -> Tensor:
+        def mask(value: Tensor, row: Any, chosen: Flags) -> Tensor:  # a number, or None for all rows
             return (warp if row is None else warp[row]).mask(value, **chosen)
 
         return mv.moved_by(warp, targets, self.gate(params), options, image, mask)

@@ -23,7 +23,7 @@ class Illumination(Intensity):
     params = (Param("gradient", image=True),)
 
     def gradient(self, gain: Tensor, u: Tensor, height: int, width: int) -> Tensor:
-        """What is added (B, 1, H, W), at most a gain (B,) with its sign, from the other uniforms (B, n)."""
+        """What is added (B, 1, H, W), at most a gain (B,) with its sign, from uniforms (B, n) but the first two."""
         raise NotImplementedError
 
     def sample(self, draw: Draw) -> Params:
