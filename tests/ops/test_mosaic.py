@@ -76,3 +76,18 @@ def test_padding_is_never_mixed_in() -> None:
     known = container.valid["bbox_xyxy"].unflatten(1, (4, 4))
     assert not known[:, :, 2].any() and known[:, :, :2].any()
     assert not moved[:, 4:][~container.valid["bbox_xyxy"][:, 4:]].any()
+
+
+def test_boxes_of_any_form_are_cut_alike() -> None:
+    """Of x, y, width and height, the edges are cut, and not each number by itself."""
+    image, boxes, _ = ids()
+    sides = torch.cat([boxes[..., :2], boxes[..., 2:] - boxes[..., :2]], -1)
+    clip = {"clip": True}
+    container = K.AugmentationSequential(
+        K.RandomMosaic((9, 11), p=1.0),
+        data_keys=["image", "bbox_xyxy", "bbox_xywh"],
+        extra_args={"bbox_xyxy": clip, "bbox_xywh": clip},
+    )
+    _, edges, cut = container(image, boxes, sides)
+    assert (edges[..., 2] <= 11).all() and (edges[..., 3] <= 9).all()
+    torch.testing.assert_close(torch.cat([cut[..., :2], cut[..., :2] + cut[..., 2:]], -1), edges)
