@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from augment.testing import (cases)
+from augment.testing import cases
 
 ROWS = 10
 
