@@ -27,8 +27,6 @@ from .steps import Later, OpStep, Step
 # how what lies beyond an image comes to be seen, by the names that ops have for it
 BEYOND = {"border": "border", "replicate": "border", "reflection": "reflection", "symmetric": "reflection"}
 CONSTANT = ("zeros", "constant", "fill")
-
-
 ASKED = ("resample", "padding_mode", "fill", "antialias", "align_corners")  # flags by which ops may be one
 
 

@@ -105,8 +105,7 @@ def geometric_image(
     """The image of a user's ``apply_transform``, with skipped rows as they were."""
     self.check_shape(image.shape, flags)
     moved: Warp = self.gated_warp(image, params, flags, gate) if warp is None else warp
-    work = load(image, unit=True)
-    work = work if self.own else _guarded(work, image)
+    work = _guarded(load(image, unit=True), image)
     output = store(self.apply_transform(work, params, flags, moved.matrix), image.dtype, unit=True)
     return self.select(gate, output, image)
 
@@ -121,7 +120,7 @@ def geometric_mask(
     exact = mask.dtype in EXACT_IN_FLOAT32
     work, matrix = (mask.float(), moved.matrix.float()) if exact else (mask.double(), moved.matrix.double())
     apply = self.apply_transform_mask if "apply_transform_mask" in self.overrides else self.apply_transform
-    output = apply(work if self.own else _guarded(work, mask), params, nearest, matrix)
+    output = apply(_guarded(work, mask), params, nearest, matrix)
     output = output if mask.is_floating_point() else output.round()
     return self.select(gate, output.to(mask.dtype), mask)
 

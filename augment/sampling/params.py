@@ -73,8 +73,9 @@ class Param:
 
     def row(self, value: Tensor, i: int) -> Tensor:
         """The value of one row, as of a batch of one; what a user's class draws may have no rows."""
-        rows = self.dim is not None and value.ndim > self.dim and i < value.shape[self.dim]
-        return value.narrow(self.dim, i, 1) if rows and self.dim is not None else value
+        if self.dim is None or value.ndim <= self.dim or value.shape[self.dim] <= i:
+            return value
+        return value.narrow(self.dim, i, 1)
 
     def neutralised(self, value: Tensor, gate: Tensor) -> Tensor:
         """The value with what changes nothing in rows whose gate (B,) is closed."""

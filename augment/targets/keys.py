@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from ..common.dtypes import load
 from ..maps.warp import Size, Warp
 from . import visibility
 
@@ -127,7 +128,7 @@ class Keypoints(Labels):
         return clipped(value, size, 1)
 
     def shown(self, value: Tensor) -> Tensor:
-        return value if value.dtype == torch.float64 else value.float()
+        return load(value)
 
     def cut(self, value: Tensor, size: Size, by_center: bool = False) -> Tensor:
         return visibility.cut_points(value, size)
@@ -162,7 +163,7 @@ class Boxes(Labels):
 
     def shown(self, value: Tensor) -> Tensor:
         """The upright boxes (..., 4), x1, y1, x2, y2, that enclose boxes, in float32 or float64."""
-        corners = self.outline(value if value.dtype == torch.float64 else value.float())
+        corners = self.outline(load(value))
         return torch.cat([corners.amin(-2), corners.amax(-2)], -1)
 
     def of_shown(self, value: Tensor, dtype: torch.dtype) -> Tensor:
@@ -206,7 +207,7 @@ class BoxesXYXY(Boxes):
         return self.of_shown(clipped(self.shown(value), size), value.dtype)
 
     def shown(self, value: Tensor) -> Tensor:
-        return value if value.dtype == torch.float64 else value.float()
+        return load(value)
 
     def of_shown(self, value: Tensor, dtype: torch.dtype) -> Tensor:
         return as_dtype(value, dtype)

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ..common.arguments import label_values
+from ..common.dtypes import load
 from ..common.types import Flags
 from ..maps.warp import Warp
 from .keys import Boxes, Labels, Value, as_dtype, labels_of
@@ -76,7 +77,7 @@ def move(key: str, value: Value, warp: Warp, gate: Tensor | None, options: Flags
     if isinstance(value, list):
         gates = [None if gate is None else gate[i : i + 1] for i in range(len(value))]
         return [move(key, v.unsqueeze(0), warp[i], gates[i], options).squeeze(0) for i, v in enumerate(value)]
-    work = value if value.dtype == torch.float64 else value.float()
+    work = load(value)
     moved = as_dtype(labels_of(key).moved(work, warp, bool(options.get("clip"))), value.dtype)
     if gate is None or warp.size != warp.input_size:
         return moved

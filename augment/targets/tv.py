@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..common.dtypes import load
 from . import boxes as bx
 from .keys import KEYS, key_in_dict
 
@@ -118,7 +119,7 @@ class Part:
         """Give boxes in the form of the key."""
         if self.format in (None, "XYXY", "XYWH"):
             return value
-        value = value if value.dtype == torch.float64 else value.float()
+        value = load(value)
         if self.format == "CXCYWH":
             return bx.from_centres(value)
         return value.unflatten(-1, (4, 2)) if self.format == "XYXYXYXY" else bx.corners(value, self.format == "CXCYWHR")

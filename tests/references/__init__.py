@@ -1,48 +1,10 @@
-"""The references of all families, further arguments for parity, and the intended differences."""
+"""The references of all families, a module each; further arguments for parity; and the intended differences."""
 
-from . import (
-    affine,
-    blur,
-    channels,
-    colour,
-    compression,
-    crop,
-    deform,
-    detection,
-    dropout,
-    erase,
-    flip,
-    illumination,
-    jitter,
-    noise,
-    pad,
-    plasma,
-    sharpen,
-    tone,
-    weather,
-)
+import importlib
+import pkgutil
 
-FAMILIES = (
-    affine,
-    blur,
-    channels,
-    colour,
-    compression,
-    crop,
-    deform,
-    detection,
-    dropout,
-    erase,
-    flip,
-    illumination,
-    jitter,
-    noise,
-    pad,
-    plasma,
-    sharpen,
-    tone,
-    weather,
-)
+NAMES = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith(("test_", "common"))]
+FAMILIES = [importlib.import_module(f"{__name__}.{name}") for name in NAMES]
 REFERENCES, MORE, INTENDED = {}, {}, {}
 for family in FAMILIES:
     REFERENCES.update(family.REFERENCES)
