@@ -1,5 +1,5 @@
 /* The same kernels for processors with AVX2. */
-#include "image.h"
+#include "batch.h"
 
 #ifdef AUGMENT_AVX2
 #include <immintrin.h>
@@ -12,8 +12,12 @@
 #endif
 
 #define WIDE
+#define COMPILED
 #include "kernels.h"
-const Kernels kernels_avx2 = KERNELS;
+
+#define KERNEL(name, cost, bands) name,
+const Kernel compiled_avx2[] = {KERNELS};
+const Kernels kernels_avx2 = OLD_KERNELS;
 
 #ifdef __clang__
 #pragma clang attribute pop

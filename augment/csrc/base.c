@@ -1,4 +1,8 @@
 /* The kernels for any processor. */
+#define COMPILED
 #include "kernels.h"
 
-const Kernels kernels_base = KERNELS;
+#define KERNEL(name, cost, bands) name,
+const Kernel compiled_base[] = {KERNELS};
+
+const Kernels kernels_base = OLD_KERNELS;

@@ -33,29 +33,6 @@ typedef struct {
     ptrdiff_t start, size;
 } Axis;
 
-/* A comparison of ``median``: images that it reads, from some column on, and the one it gives. */
-typedef struct {
-    int32_t kind, target, ahead; /* how many columns more are needed of what it gives than of the last one */
-    int32_t images[3], columns[3];
-} Comparison;
-
-typedef struct {
-    const Comparison *comparisons;
-    ptrdiff_t count, inputs, slots, width; /* lines it starts from, results it keeps at a time, columns of the window */
-} Network;
-
-/* The taps of ``filter``: some anywhere in a window, and then a row of them that goes over their sums. */
-#define MOST_TAPS 256
-typedef struct {
-    int32_t y, x;
-} Place;
-
-typedef struct {
-    const float *taps, *along;
-    const Place *places; /* counted from the upper left corner of the window */
-    ptrdiff_t count, count_along, reach_y, reach_x;
-} Window;
-
 /* The kernels, each once for every instruction set. */
 typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
@@ -66,24 +43,16 @@ typedef struct {
     int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
     int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
                 const int *levels, int padding, const float *fill);
-    int (*median)(const Image *image, const Image *out, const Network *network);
-    int (*filter)(const Image *image, const Image *out, const Window *window, int border);
-    int (*box)(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border);
-    int (*sharpen)(const Image *image, const Image *out, float share);
     int (*jpeg)(const Image *image, const Image *out, const float *tables);
     int (*downscale)(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up);
     int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
     int (*equalize)(const Image *image, const Image *out);
     int (*stretch)(const Image *image, const Image *out);
     int (*clahe)(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit);
-    int (*zoom_blur)(const Image *image, const Image *out, double factor, ptrdiff_t steps);
-    int (*disk_blur)(const Image *image, const Image *out, ptrdiff_t radius, const float *taps, ptrdiff_t count,
-                     int border);
 } Kernels;
 
 extern const Kernels kernels_base;
 #if defined(__x86_64__) && defined(__GNUC__)
-#define AUGMENT_AVX2
 extern const Kernels kernels_avx2;
 #endif
 

@@ -1,6 +1,17 @@
-/* All kernels: what includes this decides for which instruction set they are compiled. */
-#include "image.h"
+/* All kernels. What defines COMPILED before including this decides for which instruction set they are compiled. */
+#include "batch.h"
 
+/* Every kernel: nanoseconds for a byte of what it writes, and whether a row of it may be done in bands. */
+#define KERNELS                      \
+    KERNEL(separable_filter, 0.5, 1) \
+    KERNEL(square_filter, 1, 1)      \
+    KERNEL(box_blur, 0.5, 1)         \
+    KERNEL(sharpen, 0.3, 1)          \
+    KERNEL(median_blur, 0.5, 1)      \
+    KERNEL(zoom_blur, 5, 0)          \
+    KERNEL(disk_blur, 3, 0)
+
+#ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
 static inline float most(float a, float b) { return a > b ? a : b; }
 
@@ -33,12 +44,14 @@ static inline byte to_byte(float value) {
 #include "blur/zoom.h"
 #include "blur/disk.h"
 
-#define KERNELS                                                                                             \
+#define OLD_KERNELS                                                                                             \
     {                                                                                                       \
         .look_up = look_up, .linear_levels = linear_levels, .look_up_floats = look_up_floats,               \
         .adjust_colour = adjust_colour,                                                                     \
-        .resample_axes = resample_axes, .warp = warp,                                                       \
-        .median = median, .filter = filter, .box = box, .sharpen = sharpen, .jpeg = jpeg,                   \
+        .resample_axes = resample_axes, .warp = warp,\
+        .jpeg = jpeg,                   \
         .downscale = downscale, .rearrange = rearrange, .equalize = equalize, .stretch = stretch,           \
-        .clahe = clahe, .zoom_blur = zoom_blur, .disk_blur = disk_blur,                                     \
+        .clahe = clahe,                                     \
     }
+
+#endif

@@ -2,15 +2,79 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "image.h"
+#include "kernels.h"
 
-#define VERSION 1 /* of what Python calls; it is that of kernels/core.py */
+#define VERSION 2 /* of what Python calls; it is that of kernels/built.py */
+
+static const Kernel *compiled = compiled_base;
+
+/* What is known of a kernel. */
+static const struct {
+    const char *name;
+    double cost;
+    int bands;
+} known[] = {
+#define KERNEL(name, cost, bands) {#name, cost, bands},
+    KERNELS
+};
+#define COUNT ((int)(sizeof known / sizeof *known))
 
 static const Kernels *kernels = &kernels_base;
 
 /* An image comes as (address, shape, strides). */
 #define PLACE "(K(nnn)(nnn))"
 #define PARTS(i) &(i).data, &(i).channels, &(i).height, &(i).width, &(i).plane, &(i).line, &(i).pixel
+
+/* A batch of images comes as (address, shape, strides, bytes of an element). */
+#define PLACES "(K(nnnn)(nnnn)n)"
+
+typedef struct {
+    Image image;
+    Py_ssize_t rows, step, size;
+} Images;
+#define PARTS_OF(i)                                                                                             \
+    &(i).image.data, &(i).rows, &(i).image.channels, &(i).image.height, &(i).image.width, &(i).step,            \
+        &(i).image.plane, &(i).image.line, &(i).image.pixel, &(i).size
+
+/* Run the kernel of a number on the rows of a batch that are open. */
+static PyObject *run(PyObject *self, PyObject *args) {
+    Images images, outs;
+    unsigned long long open, params;
+    Py_ssize_t params_step;
+    Py_buffer config;
+    int number, threads, done;
+    if (!PyArg_ParseTuple(args, "i" PLACES PLACES "KKny*i", &number, PARTS_OF(images), PARTS_OF(outs), &open, &params,
+                          &params_step, &config, &threads))
+        return NULL;
+    if (number < 0 || number >= COUNT) {
+        PyBuffer_Release(&config);
+        return PyErr_Format(PyExc_ValueError, "number: expected one of %d kernels, got %d", COUNT, number);
+    }
+    Batch batch = {
+        .image = images.image, .out = outs.image, .rows = outs.rows,
+        .image_step = images.step * images.size, .out_step = outs.step * outs.size, .params_step = params_step,
+        .size = images.size, .open = (const byte *)(uintptr_t)open, .params = (const void *)(uintptr_t)params,
+        .config = config.buf, .kernel = compiled[number], .cost = known[number].cost, .bands = known[number].bands,
+        .threads = threads,
+    };
+    Py_BEGIN_ALLOW_THREADS;
+    done = run_batch(&batch);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&config);
+    if (!done) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* Name the kernels in the order of their numbers. */
+static PyObject *names(PyObject *self, PyObject *args) {
+    PyObject *list = PyList_New(COUNT);
+    for (int i = 0; list && i < COUNT; i++) {
+        PyObject *name = PyUnicode_FromString(known[i].name);
+        if (!name) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, i, name);
+    }
+    return list;
+}
 
 static PyObject *look_up(PyObject *self, PyObject *args) {
     Image image, out;
@@ -98,62 +162,6 @@ static PyObject *warp(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
-static PyObject *median(PyObject *self, PyObject *args) {
-    Image image, out;
-    Network network;
-    const char *comparisons;
-    Py_ssize_t size;
-    int done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "y#nnn", PARTS(image), PARTS(out), &comparisons, &size, &network.inputs,
-                          &network.slots, &network.width))
-        return NULL;
-    network.comparisons = (const Comparison *)comparisons;
-    network.count = size / (Py_ssize_t)sizeof(Comparison);
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->median(&image, &out, &network);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *filter(PyObject *self, PyObject *args) {
-    Image image, out;
-    Window window;
-    const char *taps, *places, *along;
-    Py_ssize_t size, places_size, along_size;
-    int border, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "y#y#y#nni", PARTS(image), PARTS(out), &taps, &size, &places, &places_size,
-                          &along, &along_size, &window.reach_y, &window.reach_x, &border))
-        return NULL;
-    window.taps = (const float *)taps, window.places = (const Place *)places, window.along = (const float *)along;
-    window.count = size / (Py_ssize_t)sizeof(float), window.count_along = along_size / (Py_ssize_t)sizeof(float);
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->filter(&image, &out, &window, border);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *box(PyObject *self, PyObject *args) {
-    Image image, out;
-    Py_ssize_t height, width;
-    int border, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "nni", PARTS(image), PARTS(out), &height, &width, &border)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->box(&image, &out, height, width, border);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *sharpen(PyObject *self, PyObject *args) {
-    Image image, out;
-    float share;
-    int done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "f", PARTS(image), PARTS(out), &share)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->sharpen(&image, &out, share);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
 static PyObject *jpeg(PyObject *self, PyObject *args) {
     Image image, out;
     const char *tables;
@@ -217,31 +225,6 @@ static PyObject *clahe(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
-static PyObject *zoom_blur(PyObject *self, PyObject *args) {
-    Image image, out;
-    double factor;
-    Py_ssize_t steps;
-    int done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "dn", PARTS(image), PARTS(out), &factor, &steps)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->zoom_blur(&image, &out, factor, steps);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *disk_blur(PyObject *self, PyObject *args) {
-    Image image, out;
-    Py_ssize_t radius, size;
-    const char *taps;
-    int border, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "ny#i", PARTS(image), PARTS(out), &radius, &taps, &size, &border))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->disk_blur(&image, &out, radius, (const float *)taps, size / (Py_ssize_t)sizeof(float), border);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -252,33 +235,29 @@ static PyObject *sets(PyObject *self, PyObject *args) {
 static PyObject *use(PyObject *self, PyObject *args) {
     const char *name;
     if (!PyArg_ParseTuple(args, "s", &name)) return NULL;
-    if (!strcmp(name, "base")) kernels = &kernels_base;
+    if (!strcmp(name, "base")) kernels = &kernels_base, compiled = compiled_base;
 #ifdef AUGMENT_AVX2
-    else if (!strcmp(name, "avx2") && __builtin_cpu_supports("avx2")) kernels = &kernels_avx2;
+    else if (!strcmp(name, "avx2") && __builtin_cpu_supports("avx2")) kernels = &kernels_avx2, compiled = compiled_avx2;
 #endif
     else return PyErr_Format(PyExc_ValueError, "no kernels for %s on this processor", name);
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
+    {"run", run, METH_VARARGS, "Run a kernel on the rows of a batch."},
+    {"names", names, METH_NOARGS, "Name the kernels, whose places are their numbers."},
     {"look_up", look_up, METH_VARARGS, NULL},
     {"linear_levels", linear_levels, METH_VARARGS, NULL},
     {"look_up_floats", look_up_floats, METH_VARARGS, NULL},
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
     {"resample_axes", resample_axes, METH_VARARGS, NULL},
     {"warp", warp, METH_VARARGS, NULL},
-    {"median", median, METH_VARARGS, NULL},
-    {"filter", filter, METH_VARARGS, NULL},
-    {"box", box, METH_VARARGS, NULL},
-    {"sharpen", sharpen, METH_VARARGS, NULL},
     {"jpeg", jpeg, METH_VARARGS, NULL},
     {"downscale", downscale, METH_VARARGS, NULL},
     {"rearrange", rearrange, METH_VARARGS, NULL},
     {"equalize", equalize, METH_VARARGS, NULL},
     {"stretch", stretch, METH_VARARGS, NULL},
     {"clahe", clahe, METH_VARARGS, NULL},
-    {"zoom_blur", zoom_blur, METH_VARARGS, NULL},
-    {"disk_blur", disk_blur, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},
@@ -290,7 +269,7 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__kernels(void) {
 #ifdef AUGMENT_AVX2
-    if (__builtin_cpu_supports("avx2")) kernels = &kernels_avx2;
+    if (__builtin_cpu_supports("avx2")) kernels = &kernels_avx2, compiled = compiled_avx2;
 #endif
     PyObject *module = PyModule_Create(&definition);
     if (module) PyModule_AddIntConstant(module, "VERSION", VERSION);

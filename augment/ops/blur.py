@@ -106,7 +106,7 @@ class RandomBoxBlur(Blur):
         self.accept(kernel_size=kernel_size, border_type=border_type, normalized=normalized)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.box_blur(input, self.gate(params), flags["kernel_size"], flags["border_type"])
+        return kernels.box_blur(input, self.gate(params), *flags["kernel_size"], flags["border_type"])
 
 
 class RandomMedianBlur(Blur):
@@ -133,7 +133,7 @@ class RandomMedianBlur(Blur):
         self.accept(kernel_size=kernel_size)
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.median_blur(input, self.gate(params), flags["kernel_size"])
+        return kernels.median_blur(input, self.gate(params), *flags["kernel_size"])
 
 
 class RandomMotionBlur(Blur):

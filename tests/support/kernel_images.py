@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from augment.kernels import built
+from augment.kernels.kernel import Backend
 
 needs_kernels = pytest.mark.skipif(built.library is None, reason="the package was built without a C compiler")
 
@@ -29,11 +30,15 @@ def guarded(image: Tensor) -> tuple[Tensor, Tensor]:
     return (inner.permute(2, 0, 1) if dense else inner), whole
 
 
-def done(fn: Any, image: Tensor, *args: Any, out_like: Tensor | None = None) -> Tensor:
-    """Do an image by a kernel, and see that it wrote all of its output and nothing else."""
+def done(backend: Backend, image: Tensor, *args: Any, out_like: Tensor | None = None) -> Tensor:
+    """Do an image by a backend, as a batch of one, and see that it wrote all of its output and nothing else.
+
+    Tensors among the arguments are those of the image, without the axis of the batch.
+    """
     out, whole = guarded(image if out_like is None else out_like)
-    kept = image.clone()
-    assert fn(image, *args, out)
+    kept, batch = image.clone(), [arg[None] if isinstance(arg, Tensor) else arg for arg in args]
+    assert backend.takes(image[None], *batch)
+    backend.run(image[None], out[None], None, *batch)
     assert torch.equal(image, kept)
     assert (whole[:128] == 77).all() and (whole[-128:] == 77).all()
     return out

@@ -30,26 +30,30 @@
             add_two_##SUFFIX(all, sums + k * step, sums + (k + 1) * step, n);                                          \
     }                                                                                                                  \
     static void box_plane_##SUFFIX(const Image *image, const Image *out, Layout layout, ptrdiff_t plane,               \
-                                   ptrdiff_t height, ptrdiff_t width, int border, byte *lines, SUM *sums) {            \
+                                   ptrdiff_t first, ptrdiff_t last, ptrdiff_t height, ptrdiff_t width, int border,     \
+                                   byte *lines, SUM *sums) {                                                           \
         ptrdiff_t above = (height - 1) / 2, before = (width - 1) / 2, after = width / 2, places = height + 1;          \
         ptrdiff_t line = layout.width + (width - 1) * layout.step, pitch = line + ROOM;                                \
         byte *found = lines + places * pitch;                                                                          \
         memset(sums, 0, (size_t)line * sizeof(SUM));                                                                   \
-        for (ptrdiff_t i = 0; i < image->height + height - 1; i++) {                                                   \
+        for (ptrdiff_t i = 0; i < last - first + height - 1; i++) {                                                    \
             byte *now = lines + i % places * pitch;                                                                    \
-            load_line(image, layout, plane, i - above, before, after, border, now);                                    \
+            load_line(image, layout, plane, first + i - above, before, after, border, now);                            \
             slide_##SUFFIX(sums, now, i < height ? NULL : lines + (i - height) % places * pitch, line);                \
             if (i < height - 1) continue;                                                                              \
             box_line_##SUFFIX(sums, sums + pitch, width, layout.step, layout.width);                                   \
             average_##SUFFIX(sums + pitch, found, 1 / (float)(height * width), layout.width);                          \
-            store_line(out, layout, plane, i - height + 1, found);                                                     \
+            store_line(out, layout, plane, first + i - height + 1, found);                                             \
         }                                                                                                              \
     }
 BOX(short, uint16_t, numbers_of_words)
 BOX(long, float, read_numbers)
 
-/* Average an image over a window; one of an even size reaches further right and down. 0 where there is no memory. */
-static int box(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t width, int border) {
+/* Average an image over a window; one of an even size reaches further right and down. */
+static int box_blur(const Job *job) {
+    const WindowSize *size = job->config;
+    const Image *image = &job->image, *out = &job->out;
+    ptrdiff_t height = size->height, width = size->width;
     Layout layout = layout_of(image, out);
     ptrdiff_t pitch = layout.width + (width - 1) * layout.step + ROOM;
     float *sums = malloc((size_t)pitch * (2 * sizeof(float) + (size_t)height + 2));
@@ -57,9 +61,10 @@ static int box(const Image *image, const Image *out, ptrdiff_t height, ptrdiff_t
     byte *lines = (byte *)(sums + 2 * pitch);
     for (ptrdiff_t plane = 0; plane < layout.planes; plane++)
         if (height * width <= 257)
-            box_plane_short(image, out, layout, plane, height, width, border, lines, (uint16_t *)sums);
+            box_plane_short(image, out, layout, plane, job->first, job->last, height, width, size->border, lines,
+                            (uint16_t *)sums);
         else
-            box_plane_long(image, out, layout, plane, height, width, border, lines, sums);
+            box_plane_long(image, out, layout, plane, job->first, job->last, height, width, size->border, lines, sums);
     free(sums);
     return 1;
 }
@@ -81,17 +86,21 @@ static void sharpen_line(const byte *const *lines, ptrdiff_t step, float share, 
     }
 }
 
-/* Move an image away from its smoothed copy, edges excepted; 0 where there is no memory. */
-static int sharpen(const Image *image, const Image *out, float share) {
+/* Move an image away from its smoothed copy, edges excepted. */
+static int sharpen(const Job *job) {
+    const Image *image = &job->image, *out = &job->out;
+    double away = (1 - (double)*(const float *)job->params) / 13; /* from 256 on the step is to an end of the range */
+    float share = away < -1000 ? -1000 : away > 1000 ? 1000 : (float)away;
     Layout layout = layout_of(image, out);
     ptrdiff_t n = layout.width, step = layout.step, height = image->height, pitch = n + ROOM;
     uint16_t *sums = malloc((size_t)pitch * (2 * sizeof(uint16_t) + 4));
     if (!sums) return 0;
     byte *bytes = (byte *)(sums + 2 * pitch), *found = bytes + 3 * pitch;
     for (ptrdiff_t plane = 0; plane < layout.planes; plane++)
-        for (ptrdiff_t y = -1; y < height; y++) {
-            if (y + 1 < height) load_line(image, layout, plane, y + 1, 0, 0, REFLECT, bytes + (y + 1) % 3 * pitch);
-            if (y < 0) continue;
+        for (ptrdiff_t y = job->first - 2; y < job->last; y++) {
+            if (y >= -1 && y + 1 < height)
+                load_line(image, layout, plane, y + 1, 0, 0, REFLECT, bytes + (y + 1) % 3 * pitch);
+            if (y < job->first) continue;
             const byte *lines[3], *now = bytes + y % 3 * pitch;
             for (int k = 0; k < 3; k++) lines[k] = bytes + (y + 2 + k) % 3 * pitch;
             int inside = y > 0 && y < height - 1 && n > 2 * step;

@@ -45,9 +45,13 @@ static void add_rows(const Ring *ring, const float *soft, ptrdiff_t y, ptrdiff_t
     }
 }
 
-/* Average an image over disks with soft edges; 0 where there is no memory. */
-static int disk_blur(const Image *image, const Image *out, ptrdiff_t radius, const float *taps, ptrdiff_t count,
-                     int border) {
+/* Average an image over disks with soft edges, of a radius and 3 or 5 taps of which wider ones take the latter. */
+static int disk_blur(const Job *job) {
+    const Image *image = &job->image, *out = &job->out;
+    const float *params = job->params;
+    ptrdiff_t radius = (ptrdiff_t)params[0], count = radius <= 8 ? 3 : 5;
+    const float *taps = params + (radius <= 8 ? 1 : 4);
+    int border = *(const int32_t *)job->config;
     ptrdiff_t soft = count / 2, places = 2 * radius + 1, area = 0;
     for (ptrdiff_t d = -radius; d <= radius; d++) area += 2 * root_of(radius * radius - d * d) + 1;
     Ring ring = {.image = image, .layout = layout_of(image, out), .border = border};

@@ -72,12 +72,21 @@ static void blend_taps(const float *const *lines, const float *taps, ptrdiff_t c
     }
 }
 
+/* The taps of a filter: some anywhere in a window, and then a row of them that goes over their sums. */
+typedef struct {
+    const float *taps, *along;
+    const int32_t *places; /* y and x of each tap, from the upper left corner of the window; NULL for one below another */
+    ptrdiff_t count, count_along;
+} Window;
+
 /* Give a line of levels: sums of taps anywhere in the window, and sums of these along x where there are such taps. */
-static void filter_line(const Ring *ring, const Window *window, ptrdiff_t y, float *sums, byte *levels) {
-    const float *lines[MOST_TAPS];
+static void filter_line(const Ring *ring, const Window *window, const float **lines, ptrdiff_t y, float *sums,
+                        byte *levels) {
     ptrdiff_t step = ring->layout.step, n = ring->layout.width;
-    for (ptrdiff_t k = 0; k < window->count; k++)
-        lines[k] = ring_line(ring, y - ring->reach_y + window->places[k].y) + window->places[k].x * step;
+    for (ptrdiff_t k = 0; k < window->count; k++) {
+        ptrdiff_t down = window->places ? window->places[2 * k] : k, right = window->places ? window->places[2 * k + 1] : 0;
+        lines[k] = ring_line(ring, y - ring->reach_y + down) + right * step;
+    }
     if (!window->count_along) {
         blend_taps(lines, window->taps, window->count, NULL, levels, n);
         return;
@@ -87,23 +96,58 @@ static void filter_line(const Ring *ring, const Window *window, ptrdiff_t y, flo
     blend_taps(lines, window->along, window->count_along, NULL, levels, n);
 }
 
-/* Correlate an image with a window; 0 where there is no memory. */
-static int filter(const Image *image, const Image *out, const Window *window, int border) {
+/* Correlate an image with a window. */
+static int filter_by(const Job *job, const Window *window, int height, int width, int border) {
+    const Image *image = &job->image, *out = &job->out;
     Ring ring = {.image = image, .layout = layout_of(image, out), .border = border};
-    ring.reach_y = window->reach_y, ring.reach_x = window->reach_x, ring.count = 2 * ring.reach_y + 1;
+    ring.reach_y = height / 2, ring.reach_x = width / 2, ring.count = 2 * ring.reach_y + 1;
     ring.pitch = ring.layout.width + 2 * ring.reach_x * ring.layout.step + ROOM;
     ring.numbers = calloc((size_t)((ring.count + 2) * ring.pitch), sizeof(float));
-    if (!ring.numbers) return 0;
-    float *sums = ring.numbers + ring.count * ring.pitch;
-    ring.bytes = (byte *)(sums + ring.pitch);
-    for (ring.plane = 0; ring.plane < ring.layout.planes; ring.plane++) {
-        for (ptrdiff_t y = -ring.reach_y; y < ring.reach_y; y++) ring_read(&ring, y);
-        for (ptrdiff_t y = 0; y < image->height; y++) {
+    const float **lines = malloc((size_t)(window->count + window->count_along) * sizeof(float *));
+    int done = ring.numbers && lines;
+    for (ring.plane = 0; done && ring.plane < ring.layout.planes; ring.plane++) {
+        float *sums = ring.numbers + ring.count * ring.pitch;
+        ring.bytes = (byte *)(sums + ring.pitch);
+        for (ptrdiff_t y = job->first - ring.reach_y; y < job->first + ring.reach_y; y++) ring_read(&ring, y);
+        for (ptrdiff_t y = job->first; y < job->last; y++) {
             ring_read(&ring, y + ring.reach_y);
-            filter_line(&ring, window, y, sums, ring.bytes);
+            filter_line(&ring, window, lines, y, sums, ring.bytes);
             store_line(out, ring.layout, ring.plane, y, ring.bytes);
         }
     }
+    free(lines);
     free(ring.numbers);
-    return 1;
+    return done;
+}
+
+/* The size of a window, and what lies beyond the image. */
+typedef struct {
+    int32_t height, width, border;
+} WindowSize;
+
+/* Correlate with one row of taps along y, then with another along x. */
+static int separable_filter(const Job *job) {
+    const WindowSize *size = job->config;
+    const float *taps = job->params;
+    Window window = {taps, taps + size->height, NULL, size->height, size->width};
+    return filter_by(job, &window, size->height, size->width, size->border);
+}
+
+/* Correlate with a square of taps; those that are zero cost nothing. */
+static int square_filter(const Job *job) {
+    const WindowSize *size = job->config;
+    const float *all = job->params;
+    ptrdiff_t area = (ptrdiff_t)size->height * size->width, count = 0;
+    float *taps = malloc((size_t)area * (sizeof(float) + 2 * sizeof(int32_t)));
+    if (!taps) return 0;
+    int32_t *places = (int32_t *)(taps + area);
+    for (ptrdiff_t i = 0; i < area; i++)
+        if (all[i] != 0) {
+            places[2 * count] = (int32_t)(i / size->width), places[2 * count + 1] = (int32_t)(i % size->width);
+            taps[count++] = all[i];
+        }
+    Window window = {taps, NULL, places, count, 0};
+    int done = filter_by(job, &window, size->height, size->width, size->border);
+    free(taps);
+    return done;
 }

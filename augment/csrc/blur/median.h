@@ -5,6 +5,17 @@
 
 enum { LESSER, GREATER, CUT };
 
+/* A comparison: images that it reads, from some column on, and the one it gives. */
+typedef struct {
+    int32_t kind, target, ahead; /* how many columns more are needed of what it gives than of the last one */
+    int32_t images[3], columns[3];
+} Comparison;
+
+typedef struct {
+    int32_t inputs, slots, width, count; /* lines it starts from, results it keeps at a time, columns of the window */
+    Comparison comparisons[];
+} Network;
+
 static inline Bytes cut_bytes(Bytes value, Bytes low, Bytes high) { return lesser(greater(value, low), high); }
 
 static inline void sort_two(Bytes *a, Bytes *b) {
@@ -116,20 +127,22 @@ static void median_of_25(const byte *lines, ptrdiff_t line, ptrdiff_t step, byte
     }
 }
 
-/* Run a network on the lines of windows, mirrored about the centres of edge pixels; 0 where there is no memory. */
-static int median(const Image *image, const Image *out, const Network *network) {
+/* Run a network on the lines of windows, mirrored about the centres of edge pixels. */
+static int median_blur(const Job *job) {
+    const Image *image = &job->image, *out = &job->out;
+    const Network *network = job->config;
     Layout layout = layout_of(image, out);
     ptrdiff_t lost = network->width - 1, above = network->inputs - 1, step = layout.step;
     ptrdiff_t line = layout.width + lost * step, slot = FLAT + lost * step + 64;
     ptrdiff_t strip = STRIP / line < 8 ? 8 : STRIP / line; /* the lines above and below are read twice */
-    if (strip > image->height) strip = image->height;
+    if (strip > job->last - job->first) strip = job->last - job->first;
     byte *lines = malloc((size_t)((strip + above) * line + slot + network->slots * slot + strip * line + 64));
     if (!lines) return 0;
     byte *slots = lines + (strip + above) * line + slot, *found = slots + network->slots * slot;
     memset(lines + (strip + above) * line, 0, (size_t)slot); /* read, and never seen */
     for (ptrdiff_t plane = 0; plane < layout.planes; plane++)
-        for (ptrdiff_t top = 0; top < image->height; top += strip) {
-            ptrdiff_t count = image->height - top < strip ? image->height - top : strip, all = count * line;
+        for (ptrdiff_t top = job->first; top < job->last; top += strip) {
+            ptrdiff_t count = job->last - top < strip ? job->last - top : strip, all = count * line;
             for (ptrdiff_t y = 0; y < count + above; y++)
                 load_line(image, layout, plane, top + y - above / 2, lost / 2, lost / 2, REFLECT, lines + y * line);
             for (ptrdiff_t at = 0; at < all; at += FLAT) {

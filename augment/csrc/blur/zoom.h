@@ -66,9 +66,11 @@ static void zoom_plane(const float *plane, ptrdiff_t height, ptrdiff_t width, pt
     }
 }
 
-/* Average an image over ``steps`` zooms from none to ``factor``, which is at least 1; 0 where there is no memory. */
-static int zoom_blur(const Image *image, const Image *out, double factor, ptrdiff_t steps) {
-    ptrdiff_t height = image->height, width = image->width, zooms = steps - 1;
+/* Average an image over zooms from none to a factor, which is at least 1. */
+static int zoom_blur(const Job *job) {
+    const Image *image = &job->image, *out = &job->out;
+    double factor = least(most(*(const float *)job->params, 1), 65536);
+    ptrdiff_t height = image->height, width = image->width, zooms = *(const int32_t *)job->config - 1;
     ptrdiff_t pitch = width + ROOM, all = height * pitch;
     ptrdiff_t floats = all + 2 * pitch + 2 * zooms * (pitch + height);
     float *plane = calloc(1, (size_t)floats * sizeof(float) + (size_t)(image->channels * all + pitch));

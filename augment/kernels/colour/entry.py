@@ -9,7 +9,7 @@ from torch import Tensor
 from ...common.constants import constant
 from ...common.dtypes import load, rounded, store
 from ...common.opaque import by_rows
-from ..kernel import Out, RowOp, Rows, keep_rows, widened
+from ..rowop import Out, RowOp, Rows, keep_rows, widened
 from . import c as in_c
 from . import levels, maths
 

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from ...common.dtypes import load, rounded
 from ...common.opaque import by_rows
-from ..kernel import Out, RowOp, keep_rows
+from ..rowop import Out, RowOp, keep_rows
 from . import c as in_c
 from . import downscale as sizes
 from . import jpeg as codec

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...common.dtypes import load, rounded
 from ...common.opaque import by_rows, define, differentiate
-from ..kernel import Out, RowOp, keep_rows, read_nothing
+from ..rowop import Out, RowOp, keep_rows, read_nothing
 from ..warp import maths as resample
 from . import c as in_c
 from . import maths

@@ -8,7 +8,7 @@ from torch import Tensor
 from ...common.dtypes import load, rounded
 from ...common.opaque import by_rows, define, differentiate
 from .. import built
-from ..kernel import Out, RowOp, keep_rows
+from ..rowop import Out, RowOp, keep_rows
 from ..warp import axes
 from ..warp import maths as resample
 from . import c as in_c

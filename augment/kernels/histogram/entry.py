@@ -8,7 +8,7 @@ from torch import Tensor
 from ...common.dtypes import load, store
 from ...common.opaque import by_rows
 from .. import built
-from ..kernel import Out, RowOp, keep_rows
+from ..rowop import Out, RowOp, keep_rows
 from ..tone import maths as tone
 from . import c as in_c
 from . import clahe, maths

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...common.dtypes import load, store
 from ...common.opaque import by_rows, define
-from ..kernel import Out, RowOp, keep_rows
+from ..rowop import Out, RowOp, keep_rows
 from . import maths
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ...common.dtypes import load
 from ...common.opaque import by_rows
-from ..kernel import Out, RowOp, keep_rows
+from ..rowop import Out, RowOp, keep_rows
 from ..warp import maths as resample
 from . import maths
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from ...common.dtypes import load
 from ...common.opaque import by_rows
 from .. import built
-from ..kernel import Out, RowOp, Rows, keep_rows
+from ..rowop import Out, RowOp, Rows, keep_rows
 from . import axes, maths
 from . import c as in_c
 from . import matrices as geometry

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...common.opaque import by_rows
 from .. import built
-from ..kernel import Out, RowOp, Rows, empty_bytes_like
+from ..rowop import Out, RowOp, Rows, empty_bytes_like
 from . import c as in_c
 from . import maths
 from . import matrices as geometry

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ...common.dtypes import load, store
 from ...common.opaque import by_rows, define, differentiate
-from ..kernel import empty_bytes_like
+from ..rowop import empty_bytes_like
 from . import c as in_c
 from . import maths
 from .permutation import overlap

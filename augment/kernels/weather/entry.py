@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...common.opaque import by_rows
-from ..kernel import Out, RowOp
+from ..rowop import Out, RowOp
 from . import maths
 
 
