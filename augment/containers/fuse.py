@@ -16,11 +16,11 @@ from ..common.vocabulary import BORDER_MODES, RESAMPLE
 from ..kinds.augmentation import Augmentation
 from ..kinds.call import Call, Ready
 from ..kinds.geometric import Geometric
+from ..kinds.intensity import Intensity
 from ..maps.warp import Fused, Homography, Permutation
 from ..targets import moving as mv
 from ..targets import target as tg
 from ..targets.target import Target
-from . import colour_run
 from .modules import check_images
 from .steps import Later, OpStep, Step
 
@@ -79,7 +79,7 @@ def _way(op: nn.Module, options: Mapping[str, Flags]) -> "Sampling | str | None"
     """How an op can be one with others; None where it cannot."""
     if isinstance(op, Geometric):
         return sampling_of(op, op.flags_for(options))
-    return "colour" if colour_run.fits(op) else None
+    return "colour" if isinstance(op, Intensity) and op.recolours else None
 
 
 def _joined(before: "Sampling | str | None", own: "Sampling | str | None") -> "Sampling | str | None":
@@ -164,8 +164,14 @@ def _recoloured(steps: Sequence[OpStep], targets: list[Target], call: Call) -> t
     shape, device = steps[0].shape_for(targets)
     ops = [step.ready(targets, shape, device, call) for step in steps]
     with full_precision(device):
-        moved = [replace(t, value=colour_run.apply(t.value, ops)) if t.key == "image" else t for t in targets]
+        moved = [replace(t, value=_recolour(t.value, ops)) if t.key == "image" else t for t in targets]
     return moved, [_recorded(ready, shape) for ready in ops]
+
+
+def _recolour(image: Tensor, ops: Sequence[Ready]) -> Tensor:
+    """An image behind the recolourings of ops as one."""
+    ways = [ready.op.recoloured(image, ready.params, ready.flags, ready.gate) for ready in ops]
+    return functools.reduce(lambda one, following: one.then(following), ways).image(image)
 
 
 def _recorded(ready: Ready, shape: Sequence[int]) -> Any:

@@ -1,6 +1,8 @@
 /* All kernels. What defines COMPILED before including this decides for which instruction set they are compiled. */
 #include "batch.h"
 
+#include <math.h>
+
 /* Every kernel: nanoseconds for a byte of what it writes, and whether a row of it may be done in bands. */
 #define KERNELS                      \
     KERNEL(separable_filter, 0.5, 1) \
@@ -9,7 +11,8 @@
     KERNEL(sharpen, 0.3, 1)          \
     KERNEL(median_blur, 0.5, 1)      \
     KERNEL(zoom_blur, 5, 0)          \
-    KERNEL(disk_blur, 3, 0)
+    KERNEL(disk_blur, 3, 0)          \
+    KERNEL(recolour, 0.3, 1)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
@@ -29,7 +32,7 @@ static inline byte to_byte(float value) {
 #include "vectors.h"
 #include "lines.h"
 #include "tone/tone.h"
-#include "colour/colour.h"
+#include "colour/blocks.h"
 #include "warp/resize.h"
 #include "canvas.h"
 #include "warp/warp.h"
@@ -41,16 +44,16 @@ static inline byte to_byte(float value) {
 #include "compression/downscale.h"
 #include "histogram/histogram.h"
 #include "histogram/clahe.h"
+#include "colour/recolour.h"
 #include "blur/zoom.h"
 #include "blur/disk.h"
 
 #define OLD_KERNELS                                                                                             \
     {                                                                                                       \
-        .look_up = look_up, .linear_levels = linear_levels, .look_up_floats = look_up_floats,               \
-        .adjust_colour = adjust_colour,                                                                     \
+        \
         .resample_axes = resample_axes, .warp = warp,\
         .jpeg = jpeg,                   \
-        .downscale = downscale, .rearrange = rearrange, .equalize = equalize, .stretch = stretch,           \
+        .downscale = downscale, .rearrange = rearrange, .equalize = equalize,            \
         .clahe = clahe,                                     \
     }
 

@@ -76,56 +76,6 @@ static PyObject *names(PyObject *self, PyObject *args) {
     return list;
 }
 
-static PyObject *look_up(PyObject *self, PyObject *args) {
-    Image image, out;
-    const char *tables;
-    Py_ssize_t size;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "y#", PARTS(image), PARTS(out), &tables, &size)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    kernels->look_up(&image, &out, (const byte *)tables, size / 256);
-    Py_END_ALLOW_THREADS;
-    Py_RETURN_NONE;
-}
-
-static PyObject *linear_levels(PyObject *self, PyObject *args) {
-    Image image, out;
-    const char *lines;
-    Py_ssize_t size;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "y#", PARTS(image), PARTS(out), &lines, &size)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    kernels->linear_levels(&image, &out, (const float *)lines, size / (Py_ssize_t)(2 * sizeof(float)));
-    Py_END_ALLOW_THREADS;
-    Py_RETURN_NONE;
-}
-
-static PyObject *look_up_floats(PyObject *self, PyObject *args) {
-    Image image;
-    Floats out;
-    unsigned long long tables;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "K", PARTS(image), PARTS(out), &tables)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    kernels->look_up_floats(&image, &out, (const float *)(uintptr_t)tables);
-    Py_END_ALLOW_THREADS;
-    Py_RETURN_NONE;
-}
-
-static PyObject *adjust_colour(PyObject *self, PyObject *args) {
-    Image image, out;
-    Floats wide;
-    const char *steps, *shares;
-    Py_ssize_t steps_size, shares_size, share_width;
-    int is_wide;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "py#y#n", PARTS(image), PARTS(out), &is_wide, &steps, &steps_size, &shares,
-                          &shares_size, &share_width))
-        return NULL;
-    memcpy(&wide, &out, sizeof wide);
-    Py_BEGIN_ALLOW_THREADS;
-    kernels->adjust_colour(&image, &out, is_wide ? &wide : NULL, (const Step *)steps,
-                           steps_size / (Py_ssize_t)sizeof(Step), (const float *)shares, share_width);
-    Py_END_ALLOW_THREADS;
-    Py_RETURN_NONE;
-}
-
 /* An axis comes as (factor, offset, start, size). */
 #define AXIS "(ddnn)"
 #define AXIS_PARTS(a) &(a).factor, &(a).offset, &(a).start, &(a).size
@@ -211,7 +161,6 @@ static PyObject *remap(PyObject *args, int (*kernel)(const Image *image, const I
 }
 
 static PyObject *equalize(PyObject *self, PyObject *args) { return remap(args, kernels->equalize); }
-static PyObject *stretch(PyObject *self, PyObject *args) { return remap(args, kernels->stretch); }
 
 static PyObject *clahe(PyObject *self, PyObject *args) {
     Image image, out;
@@ -246,17 +195,12 @@ static PyObject *use(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"run", run, METH_VARARGS, "Run a kernel on the rows of a batch."},
     {"names", names, METH_NOARGS, "Name the kernels, whose places are their numbers."},
-    {"look_up", look_up, METH_VARARGS, NULL},
-    {"linear_levels", linear_levels, METH_VARARGS, NULL},
-    {"look_up_floats", look_up_floats, METH_VARARGS, NULL},
-    {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
     {"resample_axes", resample_axes, METH_VARARGS, NULL},
     {"warp", warp, METH_VARARGS, NULL},
     {"jpeg", jpeg, METH_VARARGS, NULL},
     {"downscale", downscale, METH_VARARGS, NULL},
     {"rearrange", rearrange, METH_VARARGS, NULL},
     {"equalize", equalize, METH_VARARGS, NULL},
-    {"stretch", stretch, METH_VARARGS, NULL},
     {"clahe", clahe, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},

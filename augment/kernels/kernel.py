@@ -16,8 +16,8 @@ class Backend(NamedTuple):
     """One way to compute a kernel.
 
     Attributes:
-        run: ``(image, out, open, *args)``, which writes the rows of ``out`` that are ``open`` (B,) bool, or all where it
-            is None, and copies the others.
+        run: ``(image, out, open, *args)``, which writes the rows of ``out`` that are ``open`` (B,) bool, or all
+            where it is None, and copies the others.
         takes: ``(image, *args)`` to whether it can, asked once a batch.
         device: the type of device that it is for.
         dtypes: the dtypes of images that it is for; empty for any.
@@ -50,7 +50,7 @@ class Kernel:
     falls back on the maths. Elsewhere the maths are part of the graph. The backward is that of the maths.
 
     Args:
-        schema: its name and its arguments, as ``torch.library`` has them: ``"sharpen(Tensor image, Tensor factor)"``. The
+        schema: its name and arguments, as ``torch.library`` has them: ``"sharpen(Tensor image, Tensor factor)"``. The
             image (B, C, H, W) comes first, then tensors with a row for each image, then what is the same for all rows.
         maths: ``(image, *args) -> output``, made of differentiable torch functions, for any device and dtype.
         opens: ``(image, *args)`` to the rows (B,) bool that change; others are copied bit for bit. None: all do.
@@ -96,9 +96,13 @@ class Kernel:
         differentiate(vjp, self.refuse)
         return op, vjp
 
+    def serves(self, image: Tensor) -> bool:
+        """Whether there is a backend for images on this device and of this dtype."""
+        return any(backend.serves(image) for backend in self.backends)
+
     def __call__(self, image: Tensor, *args: Any) -> Tensor:
         """The output for a batch (B, C, H, W)."""
-        if any(backend.serves(image) for backend in self.backends):
+        if self.serves(image):
             return self.op(image, *args)
         output = store(self.maths(self.worked(image), *args), self.dtype(image, *args), self.values == "unit")
         if self.opens is None or not self.keeps(image, output):

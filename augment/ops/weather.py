@@ -10,6 +10,7 @@ from ..common.checks import check
 from ..common.types import Flags, Params
 from ..kernels.weather import maths as weather
 from ..kinds.intensity import Intensity
+from ..maps.recolour import Pixels
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
@@ -128,11 +129,9 @@ class RandomSnow(Intensity):
             "brightness": Range(brightness, "brightness", None, (1, INFINITY)),
         }
 
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        coefficient, brightness = (
-            params[name].to(planes[0].dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
-        )
-        return weather.snow(planes, coefficient, brightness)
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Pixels:
+        given = [params[name].view(-1, 1, 1) for name in ("snow_coefficient", "brightness")]
+        return Pixels(lambda planes: weather.snow(planes, *(numbers.to(planes[0].dtype) for numbers in given)))
 
 
 class RandomFog(Intensity):

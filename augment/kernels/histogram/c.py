@@ -19,14 +19,6 @@ def equalize(
     return _fits(image, out) and built.library.equalize(built.address(image), built.address(out))
 
 
-def stretch(
-    image: Tensor,  # (C, H, W), uint8
-    out: Tensor,  # (C, H, W), uint8, where to write
-) -> bool:
-    """Move the lowest level of every channel to 0 and the highest to 255."""
-    return _fits(image, out) and built.library.stretch(built.address(image), built.address(out))
-
-
 def equalize_tiles(
     image: Tensor,  # (C, H, W), uint8
     limit: float,  # most of a level in a tile, as a multiple of an even share; 0 for no limit

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...common.dtypes import load, store
 from ...common.opaque import by_rows
 from .. import built
 from ..rowop import Out, RowOp, keep_rows
@@ -36,26 +35,6 @@ def equalize(
     if by_rows(image):
         return _equalize(image, gate.to(torch.float32))
     return keep_rows(~gate, image, maths.equalize_batch(image.detach()))
-
-
-def _stretch_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
-    if out is not None and in_c.stretch(image, out):
-        return out
-    return maths.stretch_levels(image, torch.empty_like(image) if out is None else out)
-
-
-_stretch_levels = RowOp("stretch_levels", "", _stretch_row, _closed, raw=True, keeps_format=True).op
-
-
-def stretch(
-    image: Tensor,  # (B, C, H, W)
-    gate: Tensor,  # (B,) bool, the rows to stretch
-    clip: bool,
-) -> Tensor:  # (B, C, H, W)
-    """Move the lowest value of every channel to 0 and the highest to 1; floats cost no more than their memory."""
-    if by_rows(image) and image.dtype == torch.uint8:
-        return _stretch_levels(image, gate.to(torch.float32))
-    return keep_rows(~gate, image, store(maths.stretch(load(image, unit=True), clip), image.dtype, unit=True))
 
 
 class Clipping(NamedTuple):
