@@ -134,16 +134,20 @@ class Curve(Recolour):
     Args:
         function: floating values (B, c, H, W) of some or all channels to the same; it reads each by itself, and may use
             tensors that broadcast as (B, 1, 1, 1).
+        maps: (B, 1 or C, H, W), what else the function gets for each value.
         table: the same for the 256 levels of bytes, (B, 256); by default from ``function``.
     """
 
     by_value = True
 
-    def __init__(self, function: Callable[[Tensor], Tensor], table: Callable[[], Tensor] | None = None) -> None:
-        self.function, self.table = function, table
+    def __init__(
+        self, function: Callable[..., Tensor], *maps: Tensor, table: Callable[[], Tensor] | None = None
+    ) -> None:
+        self.function, self.maps, self.table = function, maps, table
 
     def values(self, values: Tensor, channels: slice) -> Tensor:
-        return self.function(values)
+        maps = [m if m.shape[1] == 1 else m[:, channels] for m in self.maps]
+        return self.function(values, *(m.to(values.dtype) for m in maps))
 
 
 class Pixels(Recolour):
@@ -345,7 +349,7 @@ def recoloured(image: Tensor, parts: Sequence[Recolour]) -> Tensor:  # (B, C, H,
     dtype = torch.float32 if wide and image.dtype == torch.uint8 else image.dtype
     if kernels.recolour.serves(image):
         return _by_program(image, list(parts), dtype)
-    output = store(_floats(load(image, unit=True), parts), dtype, unit=True)
+    output = _floats(load(image, unit=True), parts, dtype)
     return output.clone() if output is image else output
 
 
@@ -363,12 +367,13 @@ def _by_program(image: Tensor, parts: list[Recolour], dtype: torch.dtype) -> Ten
     work = load(image, unit=True)
     if found:
         work = kernels.recolour(image, *program.written(found, opens, True))
-    return store(_floats(work, rest), dtype, unit=True)
+    return _floats(work, rest, dtype)
 
 
 def _leading(parts: Sequence[Recolour]) -> int:
-    """How many parts at the beginning see a value alone."""
-    return next((i for i, part in enumerate(parts) if not part.by_value), len(parts))
+    """How many parts at the beginning see a value alone, wherever it is."""
+    tabled = [part.by_value and not (isinstance(part, Curve) and len(part.maps) > 0) for part in parts]
+    return (*tabled, False).index(False)
 
 
 def _table(image: Tensor, parts: Sequence[Recolour]) -> list[Part]:
@@ -387,23 +392,33 @@ def _table(image: Tensor, parts: Sequence[Recolour]) -> list[Part]:
     return [Part(program.TABLE, values.shape[1], False, tables.float())]
 
 
-def _floats(image: Tensor, parts: Sequence[Recolour]) -> Tensor:
-    """A floating image behind recolourings."""
-    if all(part.by_value for part in parts):
-        return _by_values(image, parts)
-    if len(parts) == 1 and (output := parts[0].whole(image)) is not None:
-        return output
-    planes, rest = list(image.unbind(1)), list(parts)
+def _floats(image: Tensor, parts: Sequence[Recolour], dtype: torch.dtype) -> Tensor:
+    """A floating image behind recolourings, in the dtype that it is to have.
+
+    Channels are stored one by one: a pass over a stack would be one more when compiled, and miss the cache when not.
+    """
+    output = image
+    if dtype.is_floating_point and all(part.by_value for part in parts):
+        output = _by_values(image, parts)
+    elif len(parts) == 1 and (whole := parts[0].whole(image)) is not None:
+        output = whole
+    else:
+        output = _by_planes(image, list(parts), dtype)
+    return store(output, dtype, unit=True)
+
+
+def _by_planes(image: Tensor, rest: list[Recolour], dtype: torch.dtype) -> Tensor:
+    planes: list[Tensor] = []
     while rest:
         part = rest.pop(0)
         if isinstance(part, Steps) and isinstance(part.order, Tensor):
-            shares = _following_shares(image, rest)
-            image = part.blended(torch.stack(planes, 1), shares)
-            planes = list(image.unbind(1))
+            image, planes = torch.stack(planes, 1) if planes else image, []
+            image = part.blended(image, _following_shares(image, rest))
             continue
+        planes = planes or list(image.unbind(1))
         changed = _planes(part, planes)
         planes = [_chosen(part.gate, *pair) for pair in zip(changed, planes, strict=True)]
-    return torch.stack(planes, 1)
+    return torch.stack([store(plane, dtype, unit=True) for plane in planes], 1) if planes else image
 
 
 def _following_shares(image: Tensor, rest: list[Recolour]) -> Tensor | None:

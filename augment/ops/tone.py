@@ -142,4 +142,4 @@ class RandomGamma(Intensity):
 
     def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
         given = params["gamma_factor"], params["gain_factor"]
-        return Curve(lambda values: kernels.gamma(values, *given), lambda: tone.gamma_table(*given))
+        return Curve(lambda values: kernels.gamma(values, *given), table=lambda: tone.gamma_table(*given))

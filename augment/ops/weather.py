@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from .. import kernels
@@ -170,6 +171,7 @@ class RandomFog(Intensity):
         low, high = plasma.amin((2, 3), keepdim=True), plasma.amax((2, 3), keepdim=True)
         return {**params, "plasma": (plasma - low) / (high - low).clamp(min=1e-6)}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        amount, _ = weather.fog_of_severity(params["severity"].to(input.dtype))
-        return weather.fog(input, self.image_map(params, "plasma", input).to(input.dtype), amount.view(-1, 1, 1, 1))
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Pixels:
+        amount, _ = weather.fog_of_severity(params["severity"].to(torch.promote_types(input.dtype, torch.float32)))
+        plasma = self.image_map(params, "plasma", input).to(amount.dtype).unbind(1)
+        return Pixels(lambda planes: weather.fog(planes, plasma, amount.view(-1, 1, 1)))

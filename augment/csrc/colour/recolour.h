@@ -303,33 +303,55 @@ static void tabulate(const Program *program, ptrdiff_t c, float *table) {
     for (int i = 0; i < 256 && !program->wide; i++) table[i] *= 255;
 }
 
-/* Whether a line adds the same to bytes as others do, and no more. */
-static int only_shifts(const Program *program, ptrdiff_t channels) {
-    const Step *step = program->steps;
-    int shifts = program->count == 1 && step->kind == LINE && step->open;
-    for (ptrdiff_t c = 0; shifts && c < channels; c++) shifts = step->scale[c] == 1 && step->shift[c] == step->shift[0];
-    return shifts;
+/* A table of bytes, and what it does where it does no more: loops over bytes are several times as fast as look-ups. */
+enum { ANY, SHIFTED, MASKED, INVERTED };
+typedef struct {
+    byte entries[256];
+    int kind, shift; /* what is added, cut to bytes */
+    byte mask;       /* the bits that stay */
+} Table;
+
+static void know_table(Table *table) {
+    int shifted = 1, masked = 1, inverted = 1;
+    table->mask = table->entries[255], table->shift = table->entries[128] - 128;
+    if (table->entries[128] == 255) table->shift = 255 - table->entries[0];
+    if (table->entries[128] == 0) table->shift = table->entries[255] - 255;
+    for (int i = 0; i < 256; i++) {
+        int level = i + table->shift, entry = table->entries[i];
+        shifted &= entry == (level < 0 ? 0 : level > 255 ? 255 : level);
+        masked &= entry == (i & table->mask);
+        inverted &= entry == 255 - i;
+    }
+    table->kind = shifted ? SHIFTED : masked ? MASKED : inverted ? INVERTED : ANY;
 }
 
-static void shift_or_look_up(const Program *program, const byte *from, byte *to, ptrdiff_t n, const byte *table) {
-    float shift = program->steps[0].shift[0];
-    if (table)
-        look_up_line(from, to, n, table);
-    else
-        shift_line(from, to, n, shift + ROUNDING - ROUNDING);
+static void map_line(const byte *from, byte *restrict to, ptrdiff_t n, const Table *table) {
+    byte mask = table->mask;
+    switch (table->kind) {
+    case SHIFTED: shift_line(from, to, n, (float)table->shift); break;
+    case MASKED:
+        for (ptrdiff_t i = 0; i < n; i++) to[i] = from[i] & mask;
+        break;
+    case INVERTED:
+        for (ptrdiff_t i = 0; i < n; i++) to[i] = (byte)~from[i];
+        break;
+    default: look_up_line(from, to, n, table->entries);
+    }
 }
 
 /* Recolour lines of bytes by tables. */
 static void map_levels(const Job *job, const Program *program) {
     const Image *image = &job->image, *out = &job->out;
-    byte tables[MOST_COLOURS][256], picked[MOST_COLOURS + 1][BLOCK];
+    Table tables[MOST_COLOURS];
+    byte picked[MOST_COLOURS + 1][BLOCK];
     float values[256];
     ptrdiff_t channels = image->channels, lines = job->last - job->first;
-    int alike = 1, shifts = only_shifts(program, channels);
-    for (ptrdiff_t c = 0; c < channels && !shifts; c++) {
+    int alike = 1;
+    for (ptrdiff_t c = 0; c < channels; c++) {
         tabulate(program, c, values);
-        for (int i = 0; i < 256; i++) tables[c][i] = to_byte(values[i]);
-        alike &= !memcmp(tables[c], tables[0], 256);
+        for (int i = 0; i < 256; i++) tables[c].entries[i] = to_byte(values[i]);
+        know_table(tables + c);
+        alike &= !memcmp(tables[c].entries, tables[0].entries, 256);
     }
     int planar = image->pixel == 1 && out->pixel == 1, pixels = alike && interleaved(image) && interleaved(out);
     if (planar || pixels) {
@@ -337,9 +359,8 @@ static void map_levels(const Job *job, const Program *program) {
         int whole = image->line == width && out->line == width;
         for (ptrdiff_t c = 0; c < (pixels ? 1 : channels); c++)
             for (ptrdiff_t y = job->first; y < (whole ? job->first + (lines > 0) : job->last); y++)
-                shift_or_look_up(program, image->data + c * image->plane + y * image->line,
-                                 out->data + c * out->plane + y * out->line, whole ? lines * width : width,
-                                 shifts ? NULL : tables[c]);
+                map_line(image->data + c * image->plane + y * image->line, out->data + c * out->plane + y * out->line,
+                         whole ? lines * width : width, tables + c);
         return;
     }
     for (ptrdiff_t y = job->first; y < job->last; y++)
@@ -349,7 +370,7 @@ static void map_levels(const Job *job, const Program *program) {
             from.width = to.width = image->width - x < BLOCK ? image->width - x : BLOCK;
             for (ptrdiff_t c = 0; c < channels; c++) {
                 pick_line(&from, c, y, picked[MOST_COLOURS]);
-                shift_or_look_up(program, picked[MOST_COLOURS], picked[c], from.width, shifts ? NULL : tables[c]);
+                map_line(picked[MOST_COLOURS], picked[c], from.width, tables + c);
             }
             store_channels(&to, y, picked[0], BLOCK);
         }
