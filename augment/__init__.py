@@ -25,6 +25,8 @@ from .kinds.geometric import GeometricAugmentationBase2D, RigidAffineAugmentatio
 from .kinds.intensity import IntensityAugmentationBase2D
 from .kinds.mix import Mix
 from .maps.deformation import Deformation, Field
+from .maps.recolour import Recolour
+from .maps.recolours import Blend, Channels, Curve, Line, Pixels, Steps, Stretch
 from .maps.warp import Homography, Permutation, Warp
 from .ops import *  # noqa: F403
 from .ops import (
@@ -51,13 +53,17 @@ __all__ = [
     "AugmentationBase2D",
     "AugmentationSequential",
     "AutoAugment",
+    "Blend",
     "Boxes",
+    "Channels",
+    "Curve",
     "Deformation",
     "Field",
     "GeometricAugmentationBase2D",
     "Homography",
     "ImageSequential",
     "IntensityAugmentationBase2D",
+    "Line",
     "ManyToManyAugmentationDispatcher",
     "ManyToManyAugmentationDispather",
     "ManyToOneAugmentationDispatcher",
@@ -69,6 +75,7 @@ __all__ = [
     "PatchMix",
     "PatchSequential",
     "Permutation",
+    "Pixels",
     "RandAugment",
     "RandomApply",
     "RandomCopyPaste",
@@ -79,8 +86,11 @@ __all__ = [
     "RandomOrder",
     "RandomTransplantation",
     "Range",
+    "Recolour",
     "RigidAffineAugmentationBase2D",
     "SomeOf",
+    "Steps",
+    "Stretch",
     "TVTensors",
     "TrivialAugment",
     "TrivialAugmentWide",

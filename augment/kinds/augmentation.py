@@ -37,7 +37,7 @@ class Augmentation(Configured):
         keeps_by_center: see ``Geometric``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
         kind: the base class that says what the op changes.
-        overrides, own: see ``kornia_style.adapt``.
+        overrides: see ``kornia_style.adapt``.
     """
 
     rank: ClassVar[int] = 2
@@ -47,7 +47,6 @@ class Augmentation(Configured):
     columns: int = 0
     overrides: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[type[nn.Module]]
-    own: ClassVar[bool] = True
 
     def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -151,7 +150,9 @@ class Augmentation(Configured):
         if rows is not None:
             draw.gate = draw.gate & rows
         params = self.drawn(draw, batch_shape)
-        missing = [] if self.own else [p.name for p in self.declared or () if p.name not in params and not p.late]
+        samples_itself = type(self).sample is not Augmentation.sample
+        declared = self.declared or () if samples_itself else ()
+        missing = [param.name for param in declared if param.name not in params and not param.late]
         if missing:
             raise ValueError(f"{type(self).__name__}: sample: expected a value for each of params; missing {missing}")
         params["batch_prob"] = draw.gate.float()
@@ -333,7 +334,7 @@ class Augmentation(Configured):
         count = len(self.params)
         samples_itself = type(self).sample is not Augmentation.sample
         if (
-            (samples_itself and count == 0 and not self.own)
+            (samples_itself and count == 0)
             or "generate_parameters" in self.overrides
             or self._param_generator is not None
         ):

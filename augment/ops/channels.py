@@ -10,7 +10,7 @@ from ..common.checks import check
 from ..common.types import Flags, Params
 from ..kernels.colour.illuminants import TABLES
 from ..kinds.intensity import Intensity
-from ..maps.recolour import Channels, Line
+from ..maps.recolours import Channels, Line
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range

@@ -9,7 +9,7 @@ from ..common.arguments import deviations
 from ..common.types import Flags, Params
 from ..kernels.colour import maths as colour
 from ..kinds.intensity import Intensity
-from ..maps.recolour import Blend, Line, Steps
+from ..maps.recolours import Blend, Line, Steps
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
 from .channels import check_channels, of_one_length

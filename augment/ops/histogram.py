@@ -7,7 +7,7 @@ from torch import Tensor
 from .. import kernels
 from ..common.types import Flags, Params
 from ..kinds.intensity import Intensity
-from ..maps.recolour import Stretch
+from ..maps.recolours import Stretch
 from ..sampling.ranges import Bounds, Range
 
 

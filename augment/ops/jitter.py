@@ -12,7 +12,8 @@ from ..common.constants import constant
 from ..common.types import Flags, Params
 from ..kernels.colour import maths as colour
 from ..kinds.intensity import Intensity
-from ..maps.recolour import Channels, Recolour, Steps
+from ..maps.recolour import Recolour
+from ..maps.recolours import Channels, Steps
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range

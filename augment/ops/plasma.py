@@ -10,7 +10,7 @@ from ..common.types import Flags, Params
 from ..kernels.light import maths as light
 from ..kernels.light.maths import noise_size
 from ..kinds.intensity import Intensity
-from ..maps.recolour import Curve
+from ..maps.recolours import Curve
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range

@@ -10,7 +10,7 @@ from .. import kernels
 from ..common.types import Flags, Params
 from ..kernels.tone import maths as tone
 from ..kinds.intensity import Intensity
-from ..maps.recolour import Curve, Line
+from ..maps.recolours import Curve, Line
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, numbers

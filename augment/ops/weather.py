@@ -11,7 +11,7 @@ from ..common.checks import check
 from ..common.types import Flags, Params
 from ..kernels.weather import maths as weather
 from ..kinds.intensity import Intensity
-from ..maps.recolour import Pixels
+from ..maps.recolours import Pixels
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
