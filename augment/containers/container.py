@@ -13,8 +13,8 @@ from ..common.types import Flags, Params
 from ..kinds.augmentation import Augmentation
 from ..kinds.call import Call
 from ..sampling.copies import repeat_rows
-from ..sampling.draw import Draw, Stream
-from ..sampling.items import CHOSEN, ParamItem, as_items, drawn, given_shape
+from ..sampling.draw import Draw, Drawing, Stream, as_device
+from ..sampling.items import CHOSEN, ParamItem, as_items, given_shape
 from ..sampling.params import SHAPE, repeated_shape
 from ..targets import samples
 from ..targets.target import Target
@@ -22,12 +22,12 @@ from . import fuse
 from .merging import check_chosen, merged, merged_matrix
 from .modules import believed_size
 from .selection import Selection
-from .steps import Later, Node, Step, step_of
+from .steps import Asked, Later, Node, Step, draw_each, step_of
 
 Size = tuple[int, int]
 
 
-class Container(Node):
+class Container(Drawing, Node):
     """Base class of the containers.
 
     Args:
@@ -62,8 +62,6 @@ class Container(Node):
             self._refuse_images(args)
         self._params: list[ParamItem] | None = None
         self._given_shape: Sequence[int] = ()
-        self._stream: Stream | None = None
-        self._own_stream: Stream | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -86,48 +84,37 @@ class Container(Node):
         after: Sequence[Tensor] = (),
         rows: Tensor | None = None,
     ) -> list[ParamItem]:
-        """Draw the parameters of all children for a batch (B, C, H, W), one after the other.
+        """Draw the parameters of all children for a batch (B, C, H, W), or for videos, one after the other.
 
         Modules that are no ops are taken to keep the size. Args and Returns as of an op; ``rows`` are those that a
         container around has chosen.
         """
+        return self.draw(batch_shape, Asked(generator, device, after, rows))
+
+    def draw(self, shape: Sequence[int], asked: Asked) -> list[ParamItem]:
+        """Draw what ``forward_parameters`` gives."""
         if self.selection is not None:
-            return self._forward_choice(self.selection, batch_shape, generator, device, after, rows)
-        items = []
+            return self._draw_choice(self.selection, shape, asked)
+        batches = []
         for step in self._children():
-            data = step.draw(batch_shape, generator, device, after, rows)
-            after = [*after, *drawn(data)]
-            items.append(ParamItem(step.name, data))
-            batch_shape = (*batch_shape[:-2], *step.output_size((batch_shape[-2], batch_shape[-1])))
-        return items
+            batches.append((step, shape, asked.rows))
+            shape = (*shape[:-2], *step.output_size((shape[-2], shape[-1])))
+        return draw_each(batches, asked)
 
     def _children(self) -> list[Step]:
         return [step_of(name, child) for name, child in self.named_children()]
 
-    def _forward_choice(
-        self,
-        selection: Selection,
-        shape: Sequence[int],
-        generator: torch.Generator | None,
-        device: torch.device | str | None,
-        after: Sequence[Tensor],
-        rows: Tensor | None,
-    ) -> list[ParamItem]:
+    def _draw_choice(self, selection: Selection, shape: Sequence[int], asked: Asked) -> list[ParamItem]:
         """Draw which children run, and their parameters for every round."""
         self._output((shape[-2], shape[-1]))
-        if not isinstance(device, torch.device):
-            device = torch.get_default_device() if device is None else torch.device(device)
-        stream = self._stream if generator is None else Stream(generator)
-        draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, after, selection.p)
+        device, rows = as_device(asked.device), asked.rows
+        stream = self._stream if asked.generator is None else Stream(asked.generator)
+        draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, asked.after, selection.p)
         chosen = selection(draw.u) & draw.gate.view(-1, 1, 1)
         chosen = chosen if rows is None else chosen & rows.view(-1, 1, 1)
-        items = [ParamItem(CHOSEN, {CHOSEN: chosen, SHAPE: torch.tensor(list(shape))})]
-        after = [*draw.drawn, chosen]
-        for step, place in self._places():
-            data = step.draw(shape, generator, device, after, chosen[place])
-            after = [*after, *drawn(data)]
-            items.append(ParamItem(step.name, data))
-        return items
+        head = ParamItem(CHOSEN, {CHOSEN: chosen, SHAPE: torch.tensor(list(shape))})
+        batches = [(step, shape, chosen[place]) for step, place in self._places()]
+        return [head, *draw_each(batches, replace(asked, device=device, after=[*draw.drawn, chosen]))]
 
     def output_size(self, size: Size) -> Size:
         """The (h, w) that comes out of an (H, W) input."""
@@ -301,21 +288,9 @@ class Container(Node):
                 total = matrix if total is None else matrix @ total
         return total
 
-    def _drawing(self) -> Iterator["Augmentation | Container"]:
-        """All that draws: the ops and the containers inside, and this one."""
+    def _drawing(self) -> "Iterator[Augmentation | Container]":
+        """The ops and the containers inside, and this one."""
         return (m for m in self.modules() if isinstance(m, (Augmentation, Container)))
-
-    @property
-    def generator(self) -> torch.Generator | None:
-        """Where all ops draw from, eager and compiled; None for the default generator of the image's device."""
-        return None if self._stream is None else self._stream.generator
-
-    @generator.setter
-    def generator(self, generator: torch.Generator | None) -> None:
-        if generator is not None:
-            self._own_stream = Stream.renewed(self._own_stream, generator)
-        for module in self._drawing():
-            module._stream = None if generator is None else self._own_stream
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Container":
         super()._apply(fn, recurse)

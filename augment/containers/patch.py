@@ -21,7 +21,7 @@ from ..targets import samples
 from ..targets.target import Target
 from .container import Size
 from .image import ImageSequential
-from .steps import Later, Step
+from .steps import Asked, Later, Step, draw_each
 
 IMAGES = "images"
 
@@ -129,33 +129,18 @@ class PatchSequential(ImageSequential):
 
     # --------------------------------------------------------------------------------------------------------- params
 
-    def forward_parameters(
-        self,
-        batch_shape: Sequence[int],
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        after: Sequence[Tensor] = (),
-        rows: Tensor | None = None,
-    ) -> list[ParamItem]:
-        """Draw the parameters of all patches of a batch (B, C, H, W).
-
-        Args and Returns as of an op; ``rows`` are the images that a container around has chosen.
-        """
-        b, n = batch_shape[0], self.count
-        tail = (batch_shape[1], *self.frame((batch_shape[-2], batch_shape[-1])).patch)
-        head = ParamItem(IMAGES, {SHAPE: torch.tensor(list(batch_shape))})
+    def draw(self, shape: Sequence[int], asked: Asked) -> list[ParamItem]:
+        """Draw for all patches of a batch (B, C, H, W), whose rows are images."""
+        b, n = shape[0], self.count
+        tail = (shape[1], *self.frame((shape[-2], shape[-1])).patch)
+        head = ParamItem(IMAGES, {SHAPE: torch.tensor(list(shape))})
         if self.by_place:
-            items = []
-            for step in self._children():
-                data = step.draw((b, *tail), generator, device, after, rows)
-                after = [*after, *drawn(data)]
-                items.append(ParamItem(step.name, data))
-            return [head, *items]
-        rows = None if rows is None else repeat_rows(rows, n)
+            return [head, *draw_each([(step, (b, *tail), asked.rows) for step in self._children()], asked)]
+        patches = asked.repeated(n)
         if self.shared_places:
-            items = super().forward_parameters((n, *tail), generator, device, after)
-            return [head, *super().repeated(items, b, n, rows)]
-        return [head, *super().forward_parameters((b * n, *tail), generator, device, after, rows)]
+            items = super().draw((n, *tail), replace(asked, rows=None))
+            return [head, *super().repeated(items, b, n, patches.rows)]
+        return [head, *super().draw((b * n, *tail), patches)]
 
     def repeated(
         self, params: Sequence[ParamItem], copies: int, block: int = 1, rows: Tensor | None = None

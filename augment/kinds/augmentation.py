@@ -16,7 +16,7 @@ from ..common.tracing import own_forward
 from ..common.types import Flags, Params
 from ..maps.warp import Warp
 from ..sampling import params as forms
-from ..sampling.draw import Draw, Stream
+from ..sampling.draw import Draw, Stream, as_device
 from ..sampling.params import Param
 from ..targets import moving as mv
 from ..targets import samples, tv
@@ -145,9 +145,8 @@ class Augmentation(Configured):
             The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
         """
         self.check_shape(batch_shape, self.flags)
-        if not isinstance(device, torch.device):
-            device = torch.get_default_device() if device is None else torch.device(device)
-        draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
+        stream = self._stream if generator is None else Stream(generator)
+        draw = self._draw(batch_shape, as_device(device), stream, after)
         if rows is not None:
             draw.gate = draw.gate & rows
         params = self.drawn(draw, batch_shape)

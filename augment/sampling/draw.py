@@ -1,7 +1,7 @@
 """The one random draw of a call, opaque to the compiler."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -30,14 +30,6 @@ class Stream:
         if not isinstance(generator, torch.Generator):
             raise TypeError(f"generator: expected a torch.Generator, got {generator!r}")
         self.generator = generator
-
-    @classmethod
-    def renewed(cls, own: "Stream | None", generator: torch.Generator) -> "Stream":
-        """An owner's stream with another generator, under the number it had, so that nothing is compiled anew."""
-        if own is None:
-            return cls(generator)
-        own.replace(generator)
-        return own
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_stream, (str(self.generator.device), self.generator.get_state())
@@ -109,6 +101,38 @@ uniform_noise = define(
     _noise_fake,
     tags=_RANDOM,
 )
+
+
+def as_device(device: torch.device | str | None) -> torch.device:
+    """A device by what names it; None for the default one."""
+    if isinstance(device, torch.device):
+        return device
+    return torch.get_default_device() if device is None else torch.device(device)
+
+
+class Drawing:
+    """Base class of what draws, from a generator of its own or from the default one."""
+
+    _stream: Stream | None = None
+    _own_stream: Stream | None = None
+
+    @property
+    def generator(self) -> torch.Generator | None:
+        """Where all in it draws from, eager and compiled; None for the default generator of the image's device."""
+        return None if self._stream is None else self._stream.generator
+
+    @generator.setter
+    def generator(self, generator: torch.Generator | None) -> None:
+        if generator is not None and self._own_stream is not None:
+            self._own_stream.replace(generator)  # under the number it had, so that nothing is compiled anew
+        elif generator is not None:
+            self._own_stream = Stream(generator)
+        for module in self._drawing():
+            module._stream = None if generator is None else self._own_stream
+
+    def _drawing(self) -> "Iterable[Drawing]":
+        """All that draws with it."""
+        return [self]
 
 
 class Draw:
