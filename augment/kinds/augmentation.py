@@ -303,7 +303,14 @@ class Augmentation(Configured):
 
     def image_map(self, params: Params, name: str, image: Tensor, channels: Sequence[int] | None = None) -> Tensor:
         """A parameter that is as large as the image (B, C, H, W), of one channel or all of its, or of ``channels``."""
-        return forms.image_map(params, name, image, type(self).__name__, channels)
+        value, allowed = params[name], channels or (1, image.shape[1])
+        if value.ndim != 4 or value.shape[1] not in allowed or value.shape[2:] != image.shape[2:]:
+            known = " or ".join(map(str, sorted(set(allowed))))
+            raise ValueError(
+                f"{type(self).__name__}: params[{name!r}]: expected the image's size {tuple(image.shape[2:])} and "
+                f"{known} channels, got shape {tuple(value.shape)}"
+            )
+        return value
 
     # -------------------------------------------------------------------------------------------------------- checks
 
@@ -330,12 +337,8 @@ class Augmentation(Configured):
     def declared(self) -> Sequence[Param] | None:
         """What the op draws; None where a user's class or a generator of kornia's draws what it does not say."""
         count = len(self.params)
-        samples_itself = type(self).sample is not Augmentation.sample
-        if (
-            (samples_itself and count == 0 and not self.own)
-            or "generate_parameters" in self.overrides
-            or self._param_generator is not None
-        ):
+        unsaid = type(self).sample is not Augmentation.sample and count == 0 and not self.own
+        if unsaid or "generate_parameters" in self.overrides or self._param_generator is not None:
             return None
         return self.params if count else tuple(map(Param, self.ranges))
 

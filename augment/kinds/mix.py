@@ -37,7 +37,7 @@ class Mix(Augmentation, kind=True):
     Args:
         p: probability that a unit of ``mode`` is changed.
         p_batch: probability that a batch is looked at at all.
-        same_on_batch: as ``mode="batch"``.
+        same_on_batch: as ``mode="batch"``; partners stay by row.
         keepdim: give the outputs the ranks of the inputs.
         data_keys: what the inputs of a direct call are; None for the image alone.
         mode: what shares a draw of the gate and of the amount: ``"elem"``, every row for itself; ``"pair"``, two rows
@@ -159,7 +159,23 @@ class Mix(Augmentation, kind=True):
         gate = self.gate(params) if gate is None else gate
         composition = self.compose(params, like, gate, flags, targets)
         keeps = composition.size == (like.shape[-2], like.shape[-1])
-        return [self._mixed(t, targets, composition, params, gate, keeps, options.get(t.key, {})) for t in targets]
+
+        def mixed(target: Target) -> Value:
+            key, value = target.key, target.value
+            if key == "class":
+                return self._classes(value, targets, params, gate, composition)
+            if key == "image":
+                return composition.image(value, gate)
+            mask = self.mask_to_mix(self.mask_of(target))
+            found = composition.mask(mask, gate)
+            found = found[:, : mask.shape[1]] if self.never_open else found
+            return listed_masks(found, value, self.alone) if isinstance(value, list) else found
+
+        rows = gate if keeps else torch.ones_like(gate)
+        return [
+            self._labels(t, composition, rows, options.get(t.key, {})) if t.kind.placed else replace(t, value=mixed(t))
+            for t in targets
+        ]
 
     def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
         return self.transform_matrix if rigid and not self.never_open else None  # which refuses
@@ -168,28 +184,6 @@ class Mix(Augmentation, kind=True):
         self, targets: Sequence[Target], params: Params, options: Mapping[str, Flags], where: str
     ) -> list[Target]:
         return list(targets) if self.never_open else self.inverse()
-
-    def _mixed(
-        self,
-        target: Target,
-        targets: Sequence[Target],
-        composition: Composition,
-        params: Params,
-        gate: Tensor,
-        keeps: bool,
-        options: Flags,
-    ) -> Target:
-        key, value = target.key, target.value
-        if key == "class":
-            return replace(target, value=self._classes(value, targets, params, gate, composition))
-        if target.kind.placed:
-            return self._labels(target, composition, gate if keeps else torch.ones_like(gate), options)
-        if key == "image":
-            return replace(target, value=composition.image(value, gate))
-        mask = self.mask_to_mix(self.mask_of(target))
-        mixed = composition.mask(mask, gate)
-        mixed = mixed[:, : mask.shape[1]] if self.never_open else mixed
-        return replace(target, value=listed_masks(mixed, value, self.alone) if isinstance(value, list) else mixed)
 
     def mask_of(self, target: Target) -> Tensor:
         """A mask target as one tensor (B, C, H, W)."""
@@ -292,6 +286,12 @@ class Mix(Augmentation, kind=True):
         """Draw the row (..., B) int64 that each is mixed with, by uniforms (..., B)."""
         return mx.mate_of(u) if self.mode == "pair" else mx.next_of(u)
 
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        for param in self.params:
+            if param.rows:
+                self.check_rows(params, param.name, gate, param.dim or 0)
+
     def check_rows(self, params: Params, name: str, gate: Tensor, dim: int = 0) -> None:
         """Require that a parameter, of which ``dim`` is the batch, names rows of the batch."""
         value = params[name]
@@ -308,8 +308,6 @@ class Mix(Augmentation, kind=True):
             params = {name: value for name, value in params.items() if name != "dtype"}
         return super().checked_params(params, shape, device, where)
 
-    # ----------------------------------------------------------------------------------------------------------- gate
-
     @property
     def never_open(self) -> bool:
         """Whether the gate is closed, whatever is drawn or handed in."""
@@ -322,8 +320,6 @@ class Mix(Augmentation, kind=True):
     def gate(self, params: Params) -> Tensor:
         gate = super().gate(params)
         return torch.zeros_like(gate) if self.never_open else gate
-
-    # -------------------------------------------------------------------------------------------------------- reading
 
     @property
     def transform_matrix(self) -> Tensor:

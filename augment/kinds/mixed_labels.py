@@ -62,13 +62,8 @@ def _side_by_side(
     return replace(target, value=torch.where(rows, output, kept), valid=seen)
 
 
-def classes_of_labels(
-    classes: Tensor,  # (B, N)
-    composition: Composition,
-    gate: Tensor,  # (B,) bool
-    never_open: bool,
-) -> Tensor:  # (B, slots * N)
-    """The classes of the labels of all slots side by side."""
+def classes_of_labels(classes: Tensor, composition: Composition, gate: Tensor, never_open: bool) -> Tensor:
+    """The classes (B, N) of labels as (B, slots * N), those of all slots side by side."""
     n = classes.shape[1]
     slots = composition.spread(classes).flatten(1, 2)
     slots = slots[:, :n] if never_open else slots

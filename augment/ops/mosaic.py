@@ -107,7 +107,7 @@ class RandomMosaic(Mix):
                 f"{type(self).__name__}: params['permutation']: expected {count} tiles, "
                 f"got shape {tuple(params['permutation'].shape)}"
             )
-        self.check_rows(params, "permutation", gate)
+        super().validate(params, gate)
 
     def compose(
         self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]

@@ -13,7 +13,7 @@ from ..maps.warp import Homography, Letterbox, Window
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
-from .crop import Size, WholeFrame, require_border, rescale, side_to_size
+from .crop import FixedSize, Size, WholeFrame, require_border, rescale, side_to_size
 
 GREY = 114 / 255
 
@@ -128,7 +128,7 @@ class SmallestMaxSize(MaxSize):
     side = "short"
 
 
-class LetterBox(Geometric):
+class LetterBox(FixedSize):
     """Resize the whole frame into a size with its aspect kept, and fill evenly what is left on two sides.
 
     The sides are those of Ultralytics' YOLO: lengths are rounded, and an odd pixel goes to the right or the bottom.
@@ -161,9 +161,6 @@ class LetterBox(Geometric):
         self.size = pair(size, "size")
         self.scale_up = switch(scale_up, "scale_up")
         self.accept(resample=resample, align_corners=False, antialias=antialias, fill=fill)
-
-    def output_size(self, size: Size) -> Size:
-        return self.size
 
     def fitted(self, size: Size) -> Size:
         """The (h, w) of the resized frame of an (H, W) input."""

@@ -85,9 +85,6 @@ class RandomTransplantation(Mix):
         mask = mask.squeeze(1).detach()
         return mask.byte() if mask.dtype == torch.bool else mask
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        self.check_rows(params, "donor_indices", gate)
-
     def compose(
         self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
     ) -> Composition:
@@ -110,12 +107,10 @@ class RandomCopyPaste(Mix):
     (B, N) go with the masks.
 
     Args:
-        p: probability that a unit of ``mode`` is changed.
         p_instance: probability that an object is pasted.
         max_instances: the largest N that can come.
-        same_on_batch: as ``mode="batch"``; partners stay by row.
         data_keys: what the inputs of a direct call are; None for image and mask.
-        mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
+        mode: as in ``Mix``.
 
     Params:
         paste_pairs: (B,), the other row. paste_instances: (B, max_instances) bool, its objects that are pasted.
@@ -142,9 +137,6 @@ class RandomCopyPaste(Mix):
         pairs = self.partners(draw.u[:, 0])
         draw.gate = self.shared(draw.gate, pairs) & (pairs != torch.arange(len(pairs), device=draw.device))
         return {"paste_pairs": pairs, "paste_instances": self.shared(draw.u[:, 1:], pairs) < self.p_instance}
-
-    def validate(self, params: Params, gate: Tensor) -> None:
-        self.check_rows(params, "paste_pairs", gate)
 
     def compose(
         self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]

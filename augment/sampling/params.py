@@ -178,17 +178,3 @@ def repeated_params(
 def repeated_shape(shape: Tensor, copies: int) -> Tensor:
     """The shape (B, C, *S) of a batch of copies."""
     return torch.cat([shape[:1] * copies, shape[1:]])
-
-
-def image_map(
-    params: Mapping[str, Tensor], name: str, image: Tensor, owner: str, channels: Sequence[int] | None = None
-) -> Tensor:
-    """A map among the parameters, of the image's size, and of one channel or all of its, or of ``channels``."""
-    value, allowed = params[name], channels or (1, image.shape[1])
-    if value.ndim != 4 or value.shape[1] not in allowed or value.shape[2:] != image.shape[2:]:
-        known = " or ".join(map(str, sorted(set(allowed))))
-        raise ValueError(
-            f"{owner}: params[{name!r}]: expected the image's size {tuple(image.shape[2:])} and {known} "
-            f"channels, got shape {tuple(value.shape)}"
-        )
-    return value
