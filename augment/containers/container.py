@@ -1,5 +1,6 @@
 """What all containers share: the draw for their children, and the way of targets through them and back."""
 
+import functools
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -58,23 +59,19 @@ class Container(Drawing, Node):
         self.fuse = False
         self._plan = fuse.Plan()
         self.clips = any(isinstance(child, Container) and child.clips for child in args)
-        if self.clips:
-            self._refuse_images(args)
+        for i, child in enumerate(args):
+            images = isinstance(child, Augmentation) or (isinstance(child, Container) and not child.clips)
+            if self.clips and images:
+                raise ValueError(
+                    f"args[{i}]: expected what takes videos beside a VideoSequential, got {type(child).__name__}; "
+                    "put it into a VideoSequential"
+                )
         self._params: list[ParamItem] | None = None
         self._given_shape: Sequence[int] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own_forward(cls)
-
-    def _refuse_images(self, args: Sequence[nn.Module]) -> None:
-        """Refuse what takes images beside what takes videos."""
-        for i, child in enumerate(args):
-            if isinstance(child, Augmentation) or (isinstance(child, Container) and not child.clips):
-                raise ValueError(
-                    f"args[{i}]: expected what takes videos beside a VideoSequential, got {type(child).__name__}; "
-                    "put it into a VideoSequential"
-                )
 
     def forward_parameters(
         self,
@@ -167,7 +164,7 @@ class Container(Drawing, Node):
             used.extend(ParamItem(step.name, own) for step, own in zip(group, data, strict=True))
             return targets
 
-        if head is not None and self._merges(head, self._given_shape):
+        if head is not None and self._merges(self._given_shape):
             runs = [lambda t, s=s: run(s, t) for s in steps]
             targets = merged(targets, runs, head[CHOSEN], self._holds(self._given_shape))
         else:
@@ -185,7 +182,7 @@ class Container(Drawing, Node):
         """Lead all targets back through all children; ``where`` is the path to the container."""
         head, steps = self._steps(params, where)
         self._refuse_plain()
-        if head is not None and self._merges(head, shape := self._shape_then(params)):
+        if head is not None and self._merges(shape := self._shape_then(params)):
             backwards = [lambda t, s=s: s.lead_back(t, options) for s in steps]
             return merged(targets, backwards, head[CHOSEN], self._holds(shape))
         for run in reversed(self._runs(steps, options)):
@@ -254,7 +251,7 @@ class Container(Drawing, Node):
             raise TypeError(f"{where}: params[{CHOSEN!r}]: expected a dict of tensors, got {chosen!r:.80}")
         return chosen, steps
 
-    def _merges(self, head: Params, shape: Sequence[int]) -> bool:
+    def _merges(self, shape: Sequence[int]) -> bool:
         """Whether children change the size, so that each has to see what came in."""
         self._output(size := (shape[-2], shape[-1]))
         return not self._keeps(size)
@@ -280,13 +277,10 @@ class Container(Drawing, Node):
         if self.transformation_matrix_mode == "skip":
             return None
         matrices = [step.matrix(self.transformation_matrix_mode == "rigid") for step in steps]
-        if head is not None and self._merges(head, shape := self._shape_then(params)):
+        if head is not None and self._merges(shape := self._shape_then(params)):
             return merged_matrix(matrices, head[CHOSEN], self._holds(shape))
-        total: Tensor | None = None
-        for matrix in matrices:
-            if matrix is not None:
-                total = matrix if total is None else matrix @ total
-        return total
+        found = [matrix for matrix in matrices if matrix is not None]
+        return functools.reduce(lambda before, matrix: matrix @ before, found) if found else None
 
     def _drawing(self) -> "Iterator[Augmentation | Container]":
         """The ops and the containers inside, and this one."""

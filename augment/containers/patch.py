@@ -41,12 +41,10 @@ class PatchSequential(ImageSequential):
             number is at the right and at the bottom.
         same_on_batch: share the draws among the images; None leaves each op as it is. Patches at different places share
             theirs only where all ops run on all patches.
-        keepdim: give every output the rank of its input; None or False gives batches.
         patchwise_apply: True gives every patch an op of its own: that of its place, row by row, of which there have to
             be as many; or with ``random_apply=True`` 1 to 4 of the ops, drawn for it. False applies all ops to all
             patches, or those of ``random_apply``.
-        random_apply: see ``AugmentationSequential``, with a draw for every patch.
-        random_apply_weights: see ``AugmentationSequential``.
+        random_apply, random_apply_weights: see ``AugmentationSequential``, with a draw for every patch.
         **options: those of ``AugmentationSequential``, such as ``data_keys``.
 
     Raises:
@@ -104,8 +102,6 @@ class PatchSequential(ImageSequential):
     def count(self) -> int:
         """The number of patches of an image."""
         return self.grid_size[0] * self.grid_size[1]
-
-    # ---------------------------------------------------------------------------------------------------------- sizes
 
     def frame(self, size: Size) -> pt.Frame:
         """Give how the grid lies on images (H, W)."""
@@ -242,8 +238,6 @@ class PatchSequential(ImageSequential):
         starts = [pt.at(patches, i, self.count) for i in range(self.count)]
         places = [run(step, start) for step, start in zip(steps, starts, strict=True)]
         return [pt.gathered(places, starts, whole, i) for i, whole in enumerate(patches)]
-
-    # -------------------------------------------------------------------------------------------------------- reading
 
     def matrix_of(self, params: Sequence[ParamItem]) -> Tensor | None:
         """The matrix (B, 3, 3) of a call by its parameters, of the new corner; None where ops move patches."""

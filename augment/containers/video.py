@@ -29,8 +29,7 @@ class VideoSequential(ImageSequential):
         data_format: ``"BTCHW"`` or ``"BCTHW"``.
         same_on_frame: draw once for all frames of a clip; False draws for every frame. An op with ``same_on_batch``
             draws once for all frames of all clips.
-        random_apply: see ``AugmentationSequential``; with ``same_on_frame`` drawn for every clip.
-        random_apply_weights: see ``AugmentationSequential``.
+        random_apply, random_apply_weights: see ``AugmentationSequential``; with ``same_on_frame`` drawn for every clip.
         if_unsupported_ops: see ``ImageSequential``.
         **options: those of ``AugmentationSequential``, such as ``data_keys``.
 

@@ -36,6 +36,7 @@ class Augmentation(Configured):
         own_dtype: see ``Intensity``.
         keeps_by_center: see ``Geometric``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
+        draws_units: whether ``sample`` decides on the gate of several rows as one, before rows are chosen.
         kind: the base class that says what the op changes.
         overrides, own: see ``kornia_style.adapt``.
     """
@@ -45,6 +46,7 @@ class Augmentation(Configured):
     keeps_by_center: ClassVar[bool] = False
     own_dtype: bool = False
     columns: int = 0
+    draws_units: ClassVar[bool] = False
     overrides: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[type[nn.Module]]
     own: ClassVar[bool] = True
@@ -147,9 +149,11 @@ class Augmentation(Configured):
         self.check_shape(batch_shape, self.flags)
         stream = self._stream if generator is None else Stream(generator)
         draw = self._draw(batch_shape, as_device(device), stream, after)
-        if rows is not None:
+        if rows is not None and not self.draws_units:
             draw.gate = draw.gate & rows
         params = self.drawn(draw, batch_shape)
+        if rows is not None and self.draws_units:
+            draw.gate = draw.gate & rows
         missing = [] if self.own else [p.name for p in self.declared or () if p.name not in params and not p.late]
         if missing:
             raise ValueError(f"{type(self).__name__}: sample: expected a value for each of params; missing {missing}")
@@ -247,13 +251,13 @@ class Augmentation(Configured):
         """The targets of a call: images and masks through the op, labels, where there is one, by a warp."""
         _, params, flags, gate = ready
 
-        def image(value: Tensor) -> Tensor:
-            return self.transform_image(value, params, flags, gate, warp)
-
         def mask(value: Tensor, row: Any, chosen: Flags) -> Tensor:  # a number, or None for all rows
             if row is None:
                 return self.transform_mask(value, params, gate, flags, warp, chosen)
             return self.transform_mask(value, *self.row(params, gate, row), flags, warp and warp[row], chosen)
+
+        def image(value: Tensor) -> Tensor:
+            return self.transform_image(value, params, flags, gate, warp)
 
         return mv.moved_by(warp, targets, gate, options, image, mask, self.keeps_by_center)
 

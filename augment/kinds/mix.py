@@ -51,6 +51,7 @@ class Mix(Augmentation, kind=True):
     """
 
     least_area: float = 0.0
+    draws_units = True
     alone: ClassVar[bool] = False  # a row is put together from itself alone
 
     def __init__(
@@ -138,19 +139,6 @@ class Mix(Augmentation, kind=True):
         self.valid = dict(zip(tg.label_names(targets), tg.known(moved, self.keepdim), strict=True))
         outputs = [t.restore(self.keepdim) for t in moved]
         return outputs[0] if len(outputs) == 1 else outputs
-
-    def forward_parameters(
-        self,
-        batch_shape: Sequence[int],
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        after: Sequence[Tensor] = (),
-        rows: Tensor | None = None,
-    ) -> Params:
-        params = super().forward_parameters(batch_shape, generator, device, after)
-        if rows is not None:  # the units of a mode are drawn first
-            params["batch_prob"] = params["batch_prob"] * rows
-        return params
 
     def move_targets(self, targets: Sequence[Target], ready: Ready, options: Mapping[str, Flags]) -> list[Target]:
         like, (_, params, flags, gate) = tg.frame(targets), ready

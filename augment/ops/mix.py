@@ -70,9 +70,7 @@ class RandomMixUpV2(Mix):
         amount = self.ranges["mixup_lambdas"](mx.beta_quantile(u, self.alpha, self._table.on(draw.device)))
         return {"mixup_pairs": pairs, "mixup_lambdas": amount}
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Blend:
         own = torch.arange(len(gate), device=gate.device)
         partner = torch.where(gate, params["mixup_pairs"], own)
         amount = torch.where(gate, params["mixup_lambdas"], 0)
@@ -172,9 +170,7 @@ class RandomCutMixV2(Mix):
         inside = (crop >= -1) & (crop < size)  # -1: where a side of no length ends
         check(inside.flatten(2).all(2).all(0), gate, "crop_src: expected rectangles inside the image")
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Collage:
         crop, size = params["crop_src"], (like.shape[-2], like.shape[-1])
         corners = torch.cat([crop[:, :, 0], crop[:, :, 2] + 1], -1).long()
         return pasted(params["mix_pairs"].mT, corners.transpose(0, 1), gate, size)
@@ -237,9 +233,7 @@ class PatchMix(Mix):
         lam = mx.beta_quantile(u, self.alpha, self._table.on(draw.device))
         return {"mix_pairs": pairs, "patch_coords": torch.stack(place, 1).long(), "lam": lam}
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Collage:
         first = params["patch_coords"].long()
         corners = torch.cat([first, first + self.patch_size], 1).unsqueeze(1)
         return pasted(params["mix_pairs"].unsqueeze(1), corners, gate, (like.shape[-2], like.shape[-1]))

@@ -11,7 +11,7 @@ from ..common.arguments import number, probability, whole
 from ..common.types import Flags, Params
 from ..kinds.call import Call
 from ..kinds.mix import Mix
-from ..maps.composition import Composition, Paste, Stencil
+from ..maps.composition import Paste, Stencil
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..targets.ragged import stacked_masks
@@ -85,9 +85,7 @@ class RandomTransplantation(Mix):
         mask = mask.squeeze(1).detach()
         return mask.byte() if mask.dtype == torch.bool else mask
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Stencil:
         selection, size = params["selection"], like.shape[-2:]
         if selection.shape[1:] != size:
             raise ValueError(
@@ -138,9 +136,7 @@ class RandomCopyPaste(Mix):
         draw.gate = self.shared(draw.gate, pairs) & (pairs != torch.arange(len(pairs), device=draw.device))
         return {"paste_pairs": pairs, "paste_instances": self.shared(draw.u[:, 1:], pairs) < self.p_instance}
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Paste:
         masks, chosen = self._objects(targets), params["paste_instances"]
         n = masks.shape[1]
         if n > chosen.shape[1]:

@@ -31,9 +31,7 @@ def to_centres(boxes: Tensor) -> Tensor:
 def corners(boxes: Tensor, centred: bool) -> Tensor:  # (..., 5) to (..., 4, 2)
     """The corners, clockwise, of x, y, width, height and an angle in degrees, counter-clockwise on the screen.
 
-    Args:
-        boxes: the rectangles; x, y are the first corner.
-        centred: they are the centre.
+    x, y are the first corner, or the centre where they are ``centred``.
     """
     place, sides, angle = boxes[..., :2], boxes[..., 2:4], torch.deg2rad(boxes[..., 4])
     across = torch.stack([angle.cos(), -angle.sin()], -1) * sides[..., :1]

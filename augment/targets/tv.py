@@ -152,14 +152,7 @@ def _wrap(output: Tensor, like: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def _collect(value: Any, name: Any, place: str | None, parts: list[Part]) -> Any:
-    """Take the parts out of lists, tuples and dicts, and give these with a part in each place.
-
-    Args:
-        value: what is looked through.
-        name: its name in a dict, None elsewhere.
-        place: what a tensor without a type and a name is; None to hand it through.
-        parts: where to put what is found.
-    """
+    """Take the parts out of a value, by its name in a dict, or as what its place says, and give it with them inside."""
     if isinstance(value, Mapping):
         return {key: _collect(part, key, None, parts) for key, part in value.items()}
     if isinstance(value, (list, tuple)) and not _is_batch(value) and (found(value) or name is None):
