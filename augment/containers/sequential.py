@@ -27,8 +27,6 @@ IMAGE = ("image",)  # not asked for by anyone, so that a dict need not have one
 class AugmentationSequential(Container):
     """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
 
-    Values are tensors, or NumPy arrays: a list of (H, W, C), all alike, is a batch of images or masks.
-
     Args:
         *args: ops, nested containers, or other modules, which see the images alone, and may change their size where no
             labels would have to follow.

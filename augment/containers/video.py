@@ -85,22 +85,23 @@ class VideoSequential(ImageSequential):
         return super().draw((b * frames, *size), asked.repeated(frames))
 
     def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
-        frames = videos.frames_of(targets, self.data_format)
-        rows = [self._apart(target, frames) for target in targets]
+        frames, rows = self._apart(targets)
         moved = super().transform_targets(rows, params, replace(call, frames=frames if self.same_on_frame else 1))
         return self._together(moved, rows, targets, frames)
 
     def invert_targets(
         self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str
     ) -> list[Target]:
-        frames = videos.frames_of(targets, self.data_format)
-        rows = [self._apart(target, frames) for target in targets]
+        frames, rows = self._apart(targets)
         return self._together(super().invert_targets(rows, params, options, where), rows, targets, frames)
 
-    def _apart(self, target: Target, frames: int) -> Target:
-        if target.key == "class" and self._mixes:
-            return videos.classes_apart(target, frames)
-        return videos.apart(target, self.data_format, frames)
+    def _apart(self, targets: Sequence[Target]) -> tuple[int, list[Target]]:
+        """The number of frames, and all targets with every frame as a row."""
+        frames, rows = videos.frames_of(targets, self.data_format), []
+        for target in targets:
+            mixed = target.key == "class" and self._mixes
+            rows.append(videos.classes_apart(target, frames) if mixed else videos.apart(target, self.data_format))
+        return frames, rows
 
     def _together(
         self, moved: Sequence[Target], rows: Sequence[Target], targets: Sequence[Target], frames: int
@@ -110,6 +111,5 @@ class VideoSequential(ImageSequential):
             if new.key == "class" and new.value is not start.value:
                 found.append(videos.classes_together(new, given, frames, self.same_on_frame))
             else:
-                video = given if new.key == "class" else videos.together(new, start, given, self.data_format, frames)
-                found.append(video)
+                found.append(videos.together(new, start, given, self.data_format, frames))
         return found

@@ -54,10 +54,8 @@ class Param:
             raise TypeError(f"{name}: expected real numbers, got {value.dtype}")
         elif self.image and not value.is_floating_point():
             raise TypeError(f"{name}: expected a floating map, got {value.dtype}")
-        if self.dim == 0:
-            self._check_rows(value, rows, name)
-
-    def _check_rows(self, value: Tensor, rows: int, name: str) -> None:
+        if self.dim != 0:
+            return
         if value.shape[:1] != (rows,):
             raise ValueError(f"{name}: expected {rows} rows, as the image has; got shape {tuple(value.shape)}")
         found = tuple(value.shape[1:])

@@ -148,12 +148,11 @@ def check_batch(
     for target in targets:
         if target.key == "class":
             continue
-        first = target.value[0] if isinstance(target.value, list) and target.value else target.value
-        if device is not None and isinstance(first, Tensor) and first.device.type != device.type:
-            raise ValueError(f"{target.key}: expected on {device}, as the image is; got {first.device}")
+        parts = target.value if isinstance(target.value, list) else [target.value]
+        if device is not None and parts and parts[0].device.type != device.type:
+            raise ValueError(f"{target.key}: expected on {device}, as the image is; got {parts[0].device}")
         if len(target.value) != rows:
             raise ValueError(f"{target.key}: expected {rows} rows, as the image has; got {len(target.value)}")
-        parts = target.value if isinstance(target.value, list) else [target.value]
         for part in parts:
             if target.kind.framed and size is not None and tuple(part.shape[-2:]) != size:
                 raise ValueError(

@@ -67,7 +67,7 @@ def _dim(target: Target, data_format: str) -> int:
     return 2 if target.kind.framed and target.value.ndim == 5 and data_format == "BCTHW" else 1
 
 
-def apart(target: Target, data_format: str, frames: int) -> Target:
+def apart(target: Target, data_format: str) -> Target:
     """A value of a video with every frame as a row; classes stay as they are."""
     value = target.value
     if target.key == "class":
