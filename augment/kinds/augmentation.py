@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..common.arguments import image_batch
+from ..common.checks import check
 from ..common.dtypes import full_precision, load, store
 from ..common.tracing import own_forward
 from ..common.types import Flags, Params
@@ -347,8 +348,12 @@ class Augmentation(Configured):
         return self.params if count else tuple(map(Param, self.ranges))
 
     def check_values(self, params: Params) -> None:
-        """Require of the open rows what every op does, and what this one does."""
-        forms.check_values(self.declared, params)
+        """Require what every op does, in closed rows as well, and of the open rows what this one does."""
+        for param in (*(self.declared or ()), Param(forms.GATE)):
+            if param.name in params:  # else it is a late one
+                param.check_values(params[param.name])
+        if forms.SHAPE in params:
+            check(params[forms.SHAPE][1:] > 0, None, f"{forms.SHAPE}: expected at least one pixel")
         self.validate(params, self.gate(params))
 
     @property

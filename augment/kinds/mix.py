@@ -146,7 +146,7 @@ class Mix(Augmentation, kind=True):
             raise ValueError(f"{type(self).__name__}: data_keys: expected an image or a mask to mix by")
         gate = self.gate(params) if gate is None else gate
         composition = self.compose(params, like, gate, flags, targets)
-        keeps = composition.size == (like.shape[-2], like.shape[-1])
+        rows = gate if composition.size == (like.shape[-2], like.shape[-1]) else torch.ones_like(gate)
 
         def mixed(target: Target) -> Value:
             key, value = target.key, target.value
@@ -159,11 +159,13 @@ class Mix(Augmentation, kind=True):
             found = found[:, : mask.shape[1]] if self.never_open else found
             return listed_masks(found, value, self.alone) if isinstance(value, list) else found
 
-        rows = gate if keeps else torch.ones_like(gate)
-        return [
-            self._labels(t, composition, rows, options.get(t.key, {})) if t.kind.placed else replace(t, value=mixed(t))
-            for t in targets
-        ]
+        def labels(target: Target) -> Target:
+            found = mixed_labels(target, composition, rows, self.least_area, self.never_open)
+            if options.get(target.key, {}).get("clip") and not target.watched:
+                found = replace(found, value=labels_of(target.key).clip(found.value, composition.size))
+            return replace(found, value=list(found.value.unbind(0))) if isinstance(target.value, list) else found
+
+        return [labels(t) if t.kind.placed else replace(t, value=mixed(t)) for t in targets]
 
     def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
         return self.transform_matrix if rigid and not self.never_open else None  # which refuses
@@ -187,12 +189,6 @@ class Mix(Augmentation, kind=True):
         return [dense(t).value.shape[1] for t in targets if t.kind.placed and not t.watched]
 
     # --------------------------------------------------------------------------------------------------------- labels
-
-    def _labels(self, target: Target, composition: Composition, gate: Tensor, options: Flags) -> Target:
-        mixed = mixed_labels(target, composition, gate, self.least_area, self.never_open)
-        if options.get("clip") and not target.watched:
-            mixed = replace(mixed, value=labels_of(target.key).clip(mixed.value, composition.size))
-        return replace(mixed, value=list(mixed.value.unbind(0))) if isinstance(target.value, list) else mixed
 
     def _classes(
         self, value: Value, targets: Sequence[Target], params: Params, gate: Tensor, composition: Composition

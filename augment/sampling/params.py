@@ -118,15 +118,6 @@ def check_forms(
             known[key].check_form(value, shape[0], device, f"{name}: params[{key!r}]")
 
 
-def check_values(declared: Sequence[Param] | None, params: Params) -> None:
-    """Require finite numbers, in closed rows as well, and a shape of pixels."""
-    for param in (*(declared or ()), Param(GATE)):
-        if param.name in params:  # else it is a late one
-            param.check_values(params[param.name])
-    if SHAPE in params:
-        check(params[SHAPE][1:] > 0, None, f"{SHAPE}: expected at least one pixel")
-
-
 def drawn_shape(params: Any, rank: int, name: str) -> Tensor:
     """The shape (B, C, *S) of the batch that parameters were drawn for, as they say; ``rank`` counts all of it."""
     shape = params.get(SHAPE) if isinstance(params, Mapping) else None
