@@ -110,13 +110,10 @@ class Geometric(Augmentation, kind=True):
         warp = self.last_warp(params).inverse()
         tg.check_batch(targets, len(params["batch_prob"]), None)
 
-        def image(value: Tensor) -> Tensor:
-            return self.inverse(value, params)
-
         def mask(value: Tensor, row: Any, chosen: Flags) -> Tensor:  # a number, or None for all rows
             return (warp if row is None else warp[row]).mask(value, **chosen)
 
-        return mv.moved_by(warp, targets, self.gate(params), options, image, mask)
+        return mv.moved_by(warp, targets, self.gate(params), options, lambda image: self.inverse(image, params), mask)
 
     # ---------------------------------------------------------------------------------------------------------- warps
 

@@ -131,8 +131,8 @@ def test_opcheck_others() -> None:
     gate = GATE > 0
     names = ("test_schema", "test_faketensor")
     torch.library.opcheck(draw.uniform, ([3, 2], device, 0, []), test_utils=names)
-    torch.library.opcheck(draw.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
-    torch.library.opcheck(draw.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
+    torch.library.opcheck(draw.noise, (gate, [2, 5], True, 0.0, 1.0, 0, [FIELD]), test_utils=names)
+    torch.library.opcheck(draw.noise, (gate, [2, 5], False, -1.0, 1.0, 0, []), test_utils=names)
     for bits in (torch.ops.augment.keep_bits.default, torch.ops.augment.flip_bits.default):
         torch.library.opcheck(bits, (picture(B, dtype=torch.uint8), GATE.view(B, 1, 1, 1).byte()))
     torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
