@@ -53,7 +53,8 @@ class Kernel:
         schema: its name and arguments, as ``torch.library`` has them: ``"sharpen(Tensor image, Tensor factor)"``. The
             image (B, C, H, W) comes first, then tensors with a row for each image, then what is the same for all rows.
         maths: ``(image, *args) -> output``, made of differentiable torch functions, for any device and dtype.
-        opens: ``(image, *args)`` to the rows (B,) bool that change; others are copied bit for bit. None: all do.
+        opens: ``(image, *args)`` to the rows (B,) bool that change; others are copied bit for bit. None for all, which
+            it may give back, too.
         backends: the ways to compute it.
         row: ``(image (C, H, W), *args, out) -> (C, h, w)``, a row by itself, for the CPU: its intermediates stay in the
             cache, and it may take a way that its own parameters allow. It may write into ``out``, if there is one, and
@@ -69,7 +70,7 @@ class Kernel:
         self,
         schema: str,
         maths: Callable[..., Tensor],
-        opens: Callable[..., Tensor] | None = None,
+        opens: Callable[..., Tensor | None] | None = None,
         backends: Sequence[Backend] = (),
         row: Callable[..., Tensor] | None = None,
         read: Callable[..., Sequence[Any]] | None = None,
@@ -105,9 +106,8 @@ class Kernel:
         if self.serves(image):
             return self.op(image, *args)
         output = store(self.maths(self.worked(image), *args), self.dtype(image, *args), self.values == "unit")
-        if self.opens is None or not self.keeps(image, output):
-            return output
-        return torch.where(self.opens(image, *args).view(-1, 1, 1, 1), output, image)
+        open = self.opens(image, *args) if self.opens is not None and self.keeps(image, output) else None
+        return output if open is None else torch.where(open.view(-1, 1, 1, 1), output, image)
 
     def worked(self, image: Tensor) -> Tensor:
         """An image in the values that the maths take."""
@@ -173,9 +173,10 @@ class Kernel:
         """The gradients of the image and of the tensors, row by row: a row that is copied hands its own on."""
         tensors, learns, config = args[: self.tensors], args[self.tensors], args[self.tensors + 1 :]
         found = self.empty_gradients(gradient, image, *args)
-        change = [True] * len(image)
+        open = None
         if self.opens is not None and self.keeps(image, self.empty(image, *tensors, *config)):
-            change = self.opens(image, *tensors, *config).tolist()
+            open = self.opens(image, *tensors, *config)
+        change = [True] * len(image) if open is None else open.tolist()
         for i, changes in enumerate(change):
             asked = [learns[0] and changes, *learns[1:]]
             given = [t[i : i + 1].detach().requires_grad_(ask) for t, ask in zip((image, *tensors), asked, strict=True)]

@@ -10,9 +10,12 @@ import torch
 from torch import Tensor
 
 from .. import kernels
+from ..common.constants import Kept
 from ..common.dtypes import load, store
 from ..kernels.colour import program
 from ..kernels.colour.program import Part
+
+RAMP = Kept(torch.arange(256.0) / 255)
 
 
 class Recolour:
@@ -110,9 +113,8 @@ def recoloured(image: Tensor, parts: Sequence[Recolour]) -> Tensor:  # (B, C, H,
 
 def _by_program(image: Tensor, parts: list[Recolour], dtype: torch.dtype) -> Tensor:
     """Bytes behind recolourings: by a program as far as there is one, and the rest in floats."""
-    opens = open_column(None, image)
-    if all(part.gate is not None for part in parts):
-        opens = open_column(torch.stack([part.gate for part in parts]).any(0), image)
+    gates = [part.gate for part in parts if part.gate is not None]
+    opens = None if len(gates) < len(parts) else gates[0] if len(gates) == 1 else torch.stack(gates).any(0)
     found = _table(image, parts)
     rest = parts[_leading(parts) :] if found else parts
     while rest and (code := rest[0].part(image)) is not None:
@@ -137,14 +139,14 @@ def _table(image: Tensor, parts: Sequence[Recolour]) -> list[Part]:
     if all(part.straight for part in leading):
         return []
     alike = not any(part.straight for part in leading)
-    ramp = torch.arange(256, dtype=torch.float32, device=image.device).div_(255)
+    ramp = RAMP.on(image.device)
     only = leading[0].table if len(leading) == 1 else None
     if only is not None:
         table = _chosen(leading[0].gate, only(), ramp.view(1, -1))
-        return [Part(program.TABLE, 1, False, table.float())]
-    values = ramp.view(1, 1, 16, 16).expand(len(image), 1 if alike else image.shape[1], -1, -1)
+        return [Part(program.TABLE, 1, 0, table.float())]
+    values = ramp.view(1, 1, 16, 16).repeat(len(image), 1 if alike else image.shape[1], 1, 1)
     tables = _by_values(values, leading).flatten(1)
-    return [Part(program.TABLE, values.shape[1], False, tables.float())]
+    return [Part(program.TABLE, values.shape[1], 0, tables.float())]
 
 
 def _floats(image: Tensor, parts: Sequence[Recolour], dtype: torch.dtype) -> Tensor:
@@ -201,10 +203,3 @@ def _planes(part: Recolour, planes: list[Tensor]) -> Sequence[Tensor]:
 
 def _chosen(gate: Tensor | None, changed: Tensor, before: Tensor) -> Tensor:
     return changed if gate is None else torch.where(gate.view(-1, *[1] * (changed.ndim - 1)), changed, before)
-
-
-def open_column(gate: Tensor | None, image: Tensor) -> Tensor:
-    """A gate as a column of numbers."""
-    if gate is None:
-        return torch.ones((len(image), 1), device=image.device)
-    return gate.unsqueeze(1).to(torch.float32)

@@ -12,7 +12,7 @@ from ..kernels.colour import program
 from ..kernels.colour.program import Part
 from ..kernels.histogram import maths as histogram
 from ..kernels.warp.maths import per_channel
-from .recolour import Recolour, open_column
+from .recolour import Recolour
 
 Numbers = Tensor | Sequence[float] | float
 
@@ -40,10 +40,16 @@ class Line(Recolour):
         return colour.line(values, scale, shift, self.cut)
 
     def part(self, image: Tensor) -> Part | None:
-        given = [_columns(x, neutral, image) for x, neutral in ((self.scale, 1.0), (self.shift, 0.0))]
-        size = max(x.shape[1] for x in given)
-        columns = [open_column(self.gate, image), *(x.expand(len(image), size) for x in given)]
-        return Part(program.LINE, size, self.cut, torch.cat(columns, 1))
+        given = (self.scale, 1.0), (self.shift, 0.0)
+        if any(isinstance(numbers, Tensor) for numbers, _ in given):
+            columns = [_columns(numbers, neutral, image) for numbers, neutral in given]
+            size = max(x.shape[1] for x in columns)
+            columns = [x.expand(len(image), size) for x in columns]
+            return _part(program.LINE, size, program.CUT * self.cut, columns, self.gate)
+        rows = [_listed(numbers, neutral) for numbers, neutral in given]
+        size = max(map(len, rows))
+        columns = [_constant_rows([x for row in rows for x in row * (size // len(row))], image)]
+        return _part(program.LINE, size, program.CUT * self.cut, columns, self.gate)
 
     def shares(self, image: Tensor) -> Tensor | None:
         if self.cut:
@@ -106,7 +112,8 @@ class Blend(Recolour):
         return _gated_shares(self.gate, row.expand(1, image.shape[1], -1))
 
     def part(self, image: Tensor) -> Part | None:
-        return _blend_part(self.shares(image), image)
+        columns = _constant_rows([*self.weights, 0.0] * image.shape[1], image)
+        return _part(program.BLEND, 0, 0, [columns], None if self.gate is None else self.gate)
 
 
 class Channels(Recolour):
@@ -158,7 +165,7 @@ class Channels(Recolour):
         return _gated_shares(self.gate, torch.cat([factors, added], 2))
 
     def part(self, image: Tensor) -> Part | None:
-        return _blend_part(self.shares(image), image)
+        return _part(program.BLEND, 0, 0, [self.shares(image).flatten(1)], None)
 
 
 class Steps(Recolour):
@@ -200,8 +207,7 @@ class Steps(Recolour):
         if not isinstance(order, Tensor):
             order = constant(order, factors.dtype, image.device).expand(len(image), -1)
         kind = program.JITTER if self.kind == "jitter" else program.JIGGLE
-        numbers = torch.cat([open_column(self.gate, image), factors, order.to(factors.dtype)], 1)
-        return Part(kind, order.shape[1], False, numbers)
+        return _part(kind, order.shape[1], 0, [factors, order.to(factors.dtype)], self.gate)
 
 
 class Stretch(Recolour):
@@ -214,7 +220,8 @@ class Stretch(Recolour):
         return [histogram.stretch(plane, self.cut) for plane in planes]
 
     def part(self, image: Tensor) -> Part | None:
-        return Part(program.STRETCH, 0, self.cut, open_column(self.gate, image))
+        columns = [] if self.gate is not None else [torch.empty((len(image), 0), device=image.device)]
+        return _part(program.STRETCH, 0, program.CUT * self.cut, columns, self.gate)
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers
@@ -238,8 +245,24 @@ def _columns(numbers: Numbers | None, neutral: float, image: Tensor) -> Tensor:
     """Numbers as (1 or B, 1 or C)."""
     if isinstance(numbers, Tensor):
         return numbers if numbers.ndim > 1 else numbers.unsqueeze(1)
-    values = [neutral] if numbers is None else [numbers] if isinstance(numbers, float) else list(numbers)
-    return constant(values, _working(image), image.device).unsqueeze(0)
+    return constant(_listed(numbers, neutral), _working(image), image.device).unsqueeze(0)
+
+
+def _listed(numbers: Numbers | None, neutral: float) -> list[float]:
+    """Numbers that are the same for all rows as a list."""
+    return [neutral] if numbers is None else [numbers] if isinstance(numbers, float) else list(numbers)
+
+
+def _constant_rows(values: Sequence[float], image: Tensor) -> Tensor:
+    """The same numbers for each row (B, n)."""
+    return constant(values, torch.float32, image.device).expand(len(image), -1)
+
+
+def _part(kind: int, size: int, flag: int, columns: Sequence[Tensor], gate: Tensor | None) -> Part:
+    """A part of a program that changes the rows of a gate (B,) bool."""
+    if gate is not None:
+        columns, flag = [gate.unsqueeze(1).to(torch.float32), *columns], flag | program.GATED
+    return Part(kind, size, flag, columns[0] if len(columns) == 1 else torch.cat(list(columns), 1))
 
 
 def _closed(gate: Tensor | None, numbers: Tensor, neutral: Sequence[float]) -> Tensor:
@@ -255,7 +278,3 @@ def _gated_shares(gate: Tensor | None, shares: Tensor) -> Tensor:
         return shares
     plain = torch.eye(shares.shape[1], shares.shape[2], dtype=shares.dtype, device=shares.device)
     return torch.where(gate.view(-1, 1, 1), shares, plain)
-
-
-def _blend_part(shares: Tensor | None, image: Tensor) -> Part | None:
-    return None if shares is None else Part(program.BLEND, 0, False, shares.expand(len(image), -1, -1).flatten(1))

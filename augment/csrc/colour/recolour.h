@@ -58,11 +58,12 @@ static void blend_luma(Plane *p, float factor) {
 }
 
 /* The parts of a program, as kernels/colour/program.py numbers them, and the steps that a jitter is made of. */
+enum { WIDE_OUT = 1, CUT_BOTH = 1, GATED = 2 };
 enum { TABLE, LINE, BLEND, JITTER, JIGGLE, STRETCHING };
 enum { SCALE = 8, BLEND_MEAN, BLEND_LUMA, ROTATE_HUE, ADD, SCALE_SATURATION, CUT_ALL };
 
 typedef struct {
-    int kind, open;
+    int kind;
     int flag;             /* whether a line cuts, before and after; whether a table is one for all channels */
     float factor, mean;   /* of a step of a jitter, and the mean that it looks for */
     const float *numbers; /* what a table or a blend takes */
@@ -77,7 +78,7 @@ typedef struct {
 
 static Step *add_step(Program *program, int kind) {
     Step *step = &program->steps[program->count++];
-    step->kind = kind, step->open = 1, step->flag = 0;
+    step->kind = kind, step->flag = 0;
     return step;
 }
 
@@ -86,35 +87,35 @@ static void add_jitter(Program *program, int kind, const float *numbers, ptrdiff
     static const int steps[2][4] = {{SCALE, BLEND_MEAN, BLEND_LUMA, ROTATE_HUE},
                                     {ADD, SCALE, SCALE_SATURATION, ROTATE_HUE}};
     static const float neutral[4] = {1, 1, 1, 0};
-    if (numbers[0] == 0) return;
     if (program->count) add_step(program, CUT_ALL);
     for (ptrdiff_t k = 0; k < count; k++) {
-        int which = (int)numbers[5 + k] & 3;
-        float factor = numbers[1 + which];
+        int which = (int)numbers[4 + k] & 3;
+        float factor = numbers[which];
         if (factor == neutral[which]) continue;
         add_step(program, steps[kind == JIGGLE][which])->factor = factor;
         program->looks |= kind == JITTER && which == 1;
     }
 }
 
-/* Add a line; numbers say whether the row is open, then a scale and a shift for each channel, or for all. */
+/* Add a line; numbers say a scale and a shift for each channel, or for all. */
 static void add_line(Program *program, const float *numbers, ptrdiff_t given, ptrdiff_t channels, int cut) {
     Step *step = add_step(program, LINE);
-    step->flag = cut, step->open = numbers[0] != 0;
+    step->flag = cut;
     for (ptrdiff_t c = 0; c < channels; c++) {
         ptrdiff_t from = given == 1 ? 0 : c;
-        step->scale[c] = numbers[1 + from], step->unit[c] = numbers[1 + given + from];
+        step->scale[c] = numbers[from], step->unit[c] = numbers[given + from];
         double shift = (double)step->unit[c] * 255;
         step->shift[c] = (float)(shift > -FAR ? shift < FAR ? shift : FAR : -FAR);
     }
 }
 
-/* Read a program: ``wide``, how many parts, and of each its kind, a size and a flag; ``numbers`` are those of a row. */
+/* Read a program: its form, how many parts, and of each its kind, a size and a flag; ``numbers`` are those of a row. */
 static void read_program(Program *program, const int32_t *parts, const float *numbers, ptrdiff_t channels) {
-    program->wide = parts[0], program->count = 0, program->pointwise = 1, program->looks = 0;
-    numbers++; /* whether the row is open at all */
+    program->wide = parts[0] & WIDE_OUT, program->count = 0, program->pointwise = 1, program->looks = 0;
+    if (parts[0] & GATED) numbers++; /* the row is open, or it would not be here, or comes out as floats */
     for (ptrdiff_t k = 0; k < parts[1]; k++) {
         int kind = parts[2 + 3 * k], size = parts[3 + 3 * k], flag = parts[4 + 3 * k];
+        int open = !(flag & GATED) || *numbers++ != 0;
         program->pointwise &= kind == TABLE || kind == LINE;
         switch (kind) {
         case TABLE: {
@@ -124,20 +125,19 @@ static void read_program(Program *program, const int32_t *parts, const float *nu
             break;
         }
         case LINE:
-            add_line(program, numbers, size, channels, flag);
-            numbers += 1 + 2 * size;
+            if (open) add_line(program, numbers, size, channels, flag & CUT_BOTH);
+            numbers += 2 * size;
             break;
         case BLEND:
             add_step(program, BLEND)->numbers = numbers;
             numbers += channels * (channels + 1);
             break;
         case STRETCHING:
-            if (numbers[0] != 0) add_step(program, STRETCHING), program->looks = 1;
-            numbers++;
+            if (open) add_step(program, STRETCHING), program->looks = 1;
             break;
         default:
-            add_jitter(program, kind, numbers, size);
-            numbers += 5 + size;
+            if (open) add_jitter(program, kind, numbers, size);
+            numbers += 4 + size;
         }
     }
 }
@@ -186,9 +186,7 @@ static void apply_step(Plane *p, ptrdiff_t channels, const Step *step) {
     float factor = step->factor;
     switch (step->kind) {
     case TABLE: look_up_block(p, channels, step); break;
-    case LINE:
-        if (step->open) draw_line(p, channels, step);
-        break;
+    case LINE: draw_line(p, channels, step); break;
     case BLEND: blend(p, channels, step->numbers); break;
     case STRETCHING: draw_line(p, channels, step); break;
     case CUT_ALL: line(p, channels, 1, 0); break;
@@ -254,7 +252,7 @@ static void look_before(const Image *image, Program *program, ptrdiff_t number) 
 /* Bring levels to [0, 1] at the end: the last line or blend does so by the way. */
 static void end_in_unit(Program *program, ptrdiff_t channels) {
     Step *last = program->count ? &program->steps[program->count - 1] : NULL;
-    if (!last || last->kind != LINE || last->flag || !last->open) {
+    if (!last || last->kind != LINE || last->flag) {
         last = add_step(program, LINE);
         for (ptrdiff_t c = 0; c < channels; c++) last->scale[c] = 1, last->unit[c] = 0;
     }
@@ -285,7 +283,7 @@ static void walk(const Image *image, const Image *out, const Program *program) {
 static void tabulate(const Program *program, ptrdiff_t c, float *table) {
     const Step *one = program->steps;
     if (!program->wide && program->count == 1 && one->kind == LINE) {
-        for (int i = 0; i < 256; i++) table[i] = one->open ? (float)i * one->scale[c] + one->shift[c] : (float)i;
+        for (int i = 0; i < 256; i++) table[i] = (float)i * one->scale[c] + one->shift[c];
         return;
     }
     for (int i = 0; i < 256; i++) table[i] = (float)i / 255;
@@ -294,9 +292,9 @@ static void tabulate(const Program *program, ptrdiff_t c, float *table) {
             float value = table[i];
             if (step->kind == TABLE)
                 value = step->numbers[(step->flag ? 0 : 256 * c) + i];
-            else if (step->open && step->flag)
+            else if (step->flag)
                 value = least(most(least(most(value, 0), 1) * step->scale[c] + step->unit[c], 0), 1);
-            else if (step->open)
+            else
                 value = value * step->scale[c] + step->unit[c];
             table[i] = value;
         }

@@ -12,13 +12,13 @@ from . import maths, program
 
 
 def _wide(image: Tensor, numbers: Tensor, codes: Sequence[int]) -> torch.dtype:
-    return torch.float32 if codes[0] and image.dtype == torch.uint8 else same_dtype(image)
+    return torch.float32 if codes[0] & program.WIDE and image.dtype == torch.uint8 else same_dtype(image)
 
 
 recolour = Kernel(
     "recolour(Tensor image, Tensor numbers, int[] program)",
     maths=program.run,
-    opens=lambda image, numbers, codes: numbers[:, 0] != 0,
+    opens=program.open_rows,
     backends=[in_c.recolour],
     values="unit",
     dtype=_wide,
