@@ -1,7 +1,7 @@
 /* Recolouring: programs of steps on the channels of pixels, block by block. */
 
-#define MOST_PARTS 16   /* of a program */
-#define FAR 16384.0     /* levels beyond all of an image */
+#define MOST_PARTS 16 /* of a program */
+
 static void scale_saturation(Plane *p, float factor) {
     for (ptrdiff_t i = 0; i < BLOCK; i++) {
         float value = most(most(p[0][i], p[1][i]), p[2][i]), low = least(least(p[0][i], p[1][i]), p[2][i]);
@@ -104,8 +104,7 @@ static void add_line(Program *program, const float *numbers, ptrdiff_t given, pt
     for (ptrdiff_t c = 0; c < channels; c++) {
         ptrdiff_t from = given == 1 ? 0 : c;
         step->scale[c] = numbers[from], step->unit[c] = numbers[given + from];
-        double shift = (double)step->unit[c] * 255;
-        step->shift[c] = (float)(shift > -FAR ? shift < FAR ? shift : FAR : -FAR);
+        step->shift[c] = (float)((double)step->unit[c] * 255);
     }
 }
 

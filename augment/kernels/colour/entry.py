@@ -37,7 +37,8 @@ def _permuted(shares: Sequence[Sequence[float]]) -> list[int] | None:
 def _jitter(image: Tensor, factors: Tensor, order: Tensor, shares: Tensor, kind: str) -> Tensor:
     output = maths.jitter_any_order(image, factors, order, kind)
     neutral = (factors == constant(maths.NEUTRAL, factors.dtype, factors.device)).all(1)
-    output = torch.where(neutral.view(-1, 1, 1, 1), image, output)
+    still = image.detach() + (output - output.detach()) if factors.requires_grad else image  # neutral ones may learn
+    output = torch.where(neutral.view(-1, 1, 1, 1), still, output)
     return maths.blend(output, shares) if shares.shape[2] else output
 
 

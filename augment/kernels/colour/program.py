@@ -1,9 +1,9 @@
 """Programs: sequences of changes to the colours of pixels, as numbers that a kernel walks through.
 
 A program is ``[form, count, *parts]``: a form, how many parts there are, and of each its kind, a size and a flag. The
-form is the sum of WIDE, if bytes come out as floats, and GATED, if the numbers of a row begin with whether it changes at
-all. Then follow those of the parts, on the scale of [0, 1]. They begin with whether the part changes the row, if its
-flag holds GATED:
+form is the sum of WIDE, if bytes come out as floats, and GATED, if the numbers of a row begin with whether it changes.
+Then follow those of the parts, on the scale of [0, 1]. They begin with whether the part changes the row, if its flag
+holds GATED:
 
 - TABLE: what comes out for each byte, in ``size`` tables, one for all channels or one for each. It may come first.
 - LINE: ``size`` factors, and as many numbers that are added. CUT in the flag cuts before and after.
