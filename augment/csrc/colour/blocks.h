@@ -13,6 +13,7 @@ static void load_block(const Image *image, ptrdiff_t y, ptrdiff_t x, ptrdiff_t n
         const byte *from = part.data + c * part.plane + y * part.line;
         if (image->pixel != 1) pick_line(&part, c, y, picked), from = picked;
         for (ptrdiff_t i = 0; i < n; i++) planes[c][i] = from[i];
+        if (n < BLOCK) memset(planes[c] + n, 0, (size_t)(BLOCK - n) * sizeof(float));
     }
 }
 
