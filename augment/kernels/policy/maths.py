@@ -15,8 +15,10 @@ from torch import Tensor
 
 from ...common.dtypes import load, store
 from ..blur import maths as filters
+from ..blur.entry import sharpen
 from ..colour import maths as colour
 from ..histogram import maths as histogram
+from ..histogram.entry import equalize
 from ..tone import maths as tone
 from ..warp import axes
 from ..warp import maths as resample
@@ -138,12 +140,12 @@ BYTES: dict[str, Callable[[Tensor, Any, Tensor], Any]] = {
     "brightness": _brightness_bytes,
     "color": _color_bytes,
     "contrast": _contrast_bytes,
-    "sharpness": lambda image, magnitude, out: filters.sharpen_levels(image, 1 + magnitude, out),
+    "sharpness": lambda image, magnitude, out: out.copy_(sharpen(image[None], torch.tensor([1 + magnitude]))[0]),
     "posterize": lambda image, bits, out: torch.bitwise_and(image, tone.LEVELS - 2 ** (8 - round(bits)), out=out),
     "solarize": _solarize_bytes,
     "solarize_add": _solarize_add_bytes,
     "auto_contrast": lambda image, _, out: histogram.stretch_levels(image, out),
-    "equalize": lambda image, _, out: histogram.equalize_row(image, out),
+    "equalize": lambda image, _, out: out.copy_(equalize(image[None], torch.ones(1, dtype=torch.bool))[0]),
     "invert": lambda image, _, out: torch.bitwise_not(image, out=out),
 }
 
