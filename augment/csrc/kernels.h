@@ -13,9 +13,9 @@
     KERNEL(zoom_blur, 5, 0)          \
     KERNEL(disk_blur, 3, 0)          \
     KERNEL(recolour, 0.3, 1)         \
-    KERNEL(fill_meetings, 0.1, 1)    \
-    KERNEL(equalize, 1, 0)           \
-    KERNEL(clahe, 2, 0)
+    KERNEL(fill_meetings, 0.2, 1)    \
+    KERNEL(equalize, 0.8, 0)         \
+    KERNEL(clahe, 5, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
