@@ -15,7 +15,7 @@
     KERNEL(recolour, 0.3, 1)         \
     KERNEL(fill_meetings, 0.2, 1)    \
     KERNEL(equalize, 0.8, 0)         \
-    KERNEL(clahe, 5, 0)
+    KERNEL(clahe, 3, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }

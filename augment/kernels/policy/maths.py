@@ -15,10 +15,8 @@ from torch import Tensor
 
 from ...common.dtypes import load, store
 from ..blur import maths as filters
-from ..blur.entry import sharpen
 from ..colour import maths as colour
 from ..histogram import maths as histogram
-from ..histogram.entry import equalize
 from ..tone import maths as tone
 from ..warp import axes
 from ..warp import maths as resample
@@ -135,17 +133,22 @@ def _solarize_add_bytes(image: Tensor, addition: float, out: Tensor) -> None:
     tone.look_up(image, store(_solarize_add(ramp, addition), torch.uint8, unit=True), out)
 
 
+def _by_op(name: str, image: Tensor, params: Tensor, out: Tensor) -> None:
+    """Write what an opaque op gives."""
+    out.copy_(getattr(torch.ops.augment, name)(image.unsqueeze(0), params)[0])
+
+
 # (C, H, W) bytes, a magnitude, and (C, H, W) where to write bytes
 BYTES: dict[str, Callable[[Tensor, Any, Tensor], Any]] = {
     "brightness": _brightness_bytes,
     "color": _color_bytes,
     "contrast": _contrast_bytes,
-    "sharpness": lambda image, magnitude, out: out.copy_(sharpen(image[None], torch.tensor([1 + magnitude]))[0]),
+    "sharpness": lambda image, magnitude, out: _by_op("sharpen", image, torch.tensor([1 + magnitude]), out),
     "posterize": lambda image, bits, out: torch.bitwise_and(image, tone.LEVELS - 2 ** (8 - round(bits)), out=out),
     "solarize": _solarize_bytes,
     "solarize_add": _solarize_add_bytes,
     "auto_contrast": lambda image, _, out: histogram.stretch_levels(image, out),
-    "equalize": lambda image, _, out: out.copy_(equalize(image[None], torch.ones(1, dtype=torch.bool))[0]),
+    "equalize": lambda image, _, out: _by_op("equalize", image, torch.ones(1, dtype=torch.bool), out),
     "invert": lambda image, _, out: torch.bitwise_not(image, out=out),
 }
 
