@@ -35,8 +35,6 @@ typedef struct {
     int (*jpeg)(const Image *image, const Image *out, const float *tables);
     int (*downscale)(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up);
     int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
-    int (*equalize)(const Image *image, const Image *out);
-    int (*clahe)(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit);
 } Kernels;
 
 extern const Kernels kernels_base;

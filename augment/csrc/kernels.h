@@ -12,7 +12,10 @@
     KERNEL(median_blur, 0.5, 1)      \
     KERNEL(zoom_blur, 5, 0)          \
     KERNEL(disk_blur, 3, 0)          \
-    KERNEL(recolour, 0.3, 1)
+    KERNEL(recolour, 0.3, 1)         \
+    KERNEL(fill_meetings, 0.2, 1)    \
+    KERNEL(equalize, 0.8, 0)         \
+    KERNEL(clahe, 3, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
@@ -47,14 +50,14 @@ static inline byte to_byte(float value) {
 #include "colour/recolour.h"
 #include "blur/zoom.h"
 #include "blur/disk.h"
+#include "dropout/fill.h"
 
 #define OLD_KERNELS                                                                                             \
     {                                                                                                       \
         \
         .resample_axes = resample_axes, .warp = warp,\
         .jpeg = jpeg,                   \
-        .downscale = downscale, .rearrange = rearrange, .equalize = equalize,            \
-        .clahe = clahe,                                     \
+        .downscale = downscale, .rearrange = rearrange,           \
     }
 
 #endif

@@ -150,30 +150,6 @@ static PyObject *rearrange(PyObject *self, PyObject *args) {
     return PyBool_FromLong(done);
 }
 
-static PyObject *remap(PyObject *args, int (*kernel)(const Image *image, const Image *out)) {
-    Image image, out;
-    int done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE, PARTS(image), PARTS(out))) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernel(&image, &out);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *equalize(PyObject *self, PyObject *args) { return remap(args, kernels->equalize); }
-
-static PyObject *clahe(PyObject *self, PyObject *args) {
-    Image image, out;
-    Py_ssize_t rows, columns;
-    double limit;
-    int done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "nnd", PARTS(image), PARTS(out), &rows, &columns, &limit)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->clahe(&image, &out, rows, columns, limit);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
 static PyObject *sets(PyObject *self, PyObject *args) {
 #ifdef AUGMENT_AVX2
     if (__builtin_cpu_supports("avx2")) return Py_BuildValue("[ss]", "base", "avx2");
@@ -200,8 +176,6 @@ static PyMethodDef methods[] = {
     {"jpeg", jpeg, METH_VARARGS, NULL},
     {"downscale", downscale, METH_VARARGS, NULL},
     {"rearrange", rearrange, METH_VARARGS, NULL},
-    {"equalize", equalize, METH_VARARGS, NULL},
-    {"clahe", clahe, METH_VARARGS, NULL},
     {"sets", sets, METH_NOARGS, "Name the instruction sets that this processor has kernels for."},
     {"use", use, METH_VARARGS, "Use the kernels for one of them."},
     {NULL, NULL, 0, NULL},

@@ -64,6 +64,9 @@ class Kernel:
             (``"levels"``) or brought to [0, 1] (``"unit"``).
         size: ``(image, *args) -> (h, w)``, the output's size.
         dtype: ``(image, *args)`` to the output's dtype. Bytes that come out as floats do so as they are computed.
+        row_learns: whether the backward is that of ``row``, which then is differentiable where it gets no ``out``: for
+            maths that do for every row what any of them needs.
+        pulls: ``(gradient, image, *args)`` to the gradient of the image, for maths whose rows take from other rows.
     """
 
     def __init__(
@@ -77,10 +80,12 @@ class Kernel:
         values: str = "levels",
         size: Callable[..., Sequence[int]] = same_size,
         dtype: Callable[..., torch.dtype] = same_dtype,
+        row_learns: bool = False,
+        pulls: Callable[..., Tensor] | None = None,
     ) -> None:
         self.name, _, fields = schema.rstrip(")").partition("(")
         self.maths, self.opens, self.row, self.read, self.values = maths, opens, row, read, values
-        self.size, self.dtype = size, dtype
+        self.size, self.dtype, self.row_learns, self.pulls = size, dtype, row_learns, pulls
         self.backends = [*backends, *([Backend(self.by_rows)] if row else [])]
         names = fields.split(", ")
         self.tensors = sum(field.startswith("Tensor ") for field in names) - 1
@@ -173,6 +178,8 @@ class Kernel:
         """The gradients of the image and of the tensors, row by row: a row that is copied hands its own on."""
         tensors, learns, config = args[: self.tensors], args[self.tensors], args[self.tensors + 1 :]
         found = self.empty_gradients(gradient, image, *args)
+        if self.pulls is not None:
+            return self.pulls(gradient, image, *tensors, *config), *(g.zero_() for g in found[1:])
         open = None
         if self.opens is not None and self.keeps(image, self.empty(image, *tensors, *config)):
             open = self.opens(image, *tensors, *config)
@@ -181,8 +188,8 @@ class Kernel:
             asked = [learns[0] and changes, *learns[1:]]
             given = [t[i : i + 1].detach().requires_grad_(ask) for t, ask in zip((image, *tensors), asked, strict=True)]
             with torch.enable_grad(), recording():
-                output = self.maths(self.worked(given[0]), *given[1:], *config)
-                if output.requires_grad:
+                output = self.differentiable(*given, *config) if any(asked) else None
+                if output is not None and output.requires_grad:
                     output.backward(gradient[i : i + 1].to(output.dtype))
             for place, (into, leaf, ask) in enumerate(zip(found, given, asked, strict=True)):
                 if place == 0 and learns[0] and not changes:
@@ -190,6 +197,13 @@ class Kernel:
                 elif ask:
                     into[i : i + 1] = 0 if leaf.grad is None else leaf.grad
         return found
+
+    def differentiable(self, image: Tensor, *args: Any) -> Tensor:
+        """One row (1, C, H, W), computed so that it can be differentiated."""
+        if not self.row_learns:
+            return self.maths(self.worked(image), *args)
+        values = (a[0] for a in args[: self.tensors]) if self.read is None else self.read(image, *args)
+        return self.row(self.worked(image)[0], *values, *args[self.tensors :], out=None).unsqueeze(0)
 
     def remember(self, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         """Keep what the backward needs."""

@@ -99,4 +99,4 @@ class RandomClahe(Intensity):
             )
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], flags["grid_size"])
+        return kernels.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], *flags["grid_size"])
