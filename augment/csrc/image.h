@@ -27,12 +27,6 @@ typedef struct {
     float kind, factor;
 } Step;
 
-/* Position t of the output takes ``factor * t + offset`` of a window of an axis, counted from its ``start``. */
-typedef struct {
-    double factor, offset;
-    ptrdiff_t start, size;
-} Axis;
-
 /* The kernels, each once for every instruction set. */
 typedef struct {
     void (*look_up)(const Image *image, const Image *out, const byte *tables, ptrdiff_t count);
@@ -40,12 +34,6 @@ typedef struct {
     void (*look_up_floats)(const Image *image, const Floats *out, const float *tables);
     void (*adjust_colour)(const Image *image, const Image *out, const Floats *wide, const Step *steps, ptrdiff_t count,
                           const float *shares, ptrdiff_t share_width);
-    int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
-    int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
-                const int *levels, int padding, const float *fill);
-    int (*jpeg)(const Image *image, const Image *out, const float *tables);
-    int (*downscale)(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up);
-    int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
     int (*equalize)(const Image *image, const Image *out);
     int (*stretch)(const Image *image, const Image *out);
     int (*clahe)(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit);

@@ -9,7 +9,14 @@
     KERNEL(sharpen, 0.3, 1)          \
     KERNEL(median_blur, 0.5, 1)      \
     KERNEL(zoom_blur, 5, 0)          \
-    KERNEL(disk_blur, 3, 0)
+    KERNEL(disk_blur, 3, 0)          \
+    KERNEL(permute, 0.1, 1)          \
+    KERNEL(resize, 0.3, 1)           \
+    KERNEL(warp, 1, 1)               \
+    KERNEL(displace, 1, 1)           \
+    KERNEL(displace_lines, 1, 1)     \
+    KERNEL(jpeg, 1, 0)               \
+    KERNEL(downscale, 0.5, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
@@ -30,10 +37,10 @@ static inline byte to_byte(float value) {
 #include "lines.h"
 #include "tone/tone.h"
 #include "colour/colour.h"
+#include "warp/places.h"
 #include "warp/resize.h"
 #include "canvas.h"
 #include "warp/warp.h"
-#include "warp/places.h"
 #include "blur/median.h"
 #include "blur/filter.h"
 #include "blur/box.h"
@@ -48,9 +55,7 @@ static inline byte to_byte(float value) {
     {                                                                                                       \
         .look_up = look_up, .linear_levels = linear_levels, .look_up_floats = look_up_floats,               \
         .adjust_colour = adjust_colour,                                                                     \
-        .resample_axes = resample_axes, .warp = warp,\
-        .jpeg = jpeg,                   \
-        .downscale = downscale, .rearrange = rearrange, .equalize = equalize, .stretch = stretch,           \
+        .equalize = equalize, .stretch = stretch,           \
         .clahe = clahe,                                     \
     }
 

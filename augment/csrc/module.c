@@ -126,80 +126,6 @@ static PyObject *adjust_colour(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* An axis comes as (factor, offset, start, size). */
-#define AXIS "(ddnn)"
-#define AXIS_PARTS(a) &(a).factor, &(a).offset, &(a).start, &(a).size
-
-static PyObject *resample_axes(PyObject *self, PyObject *args) {
-    Image image, out;
-    Axis axes[2];
-    const char *fill;
-    Py_ssize_t fill_size;
-    int padding, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE AXIS AXIS "iy#", PARTS(image), PARTS(out), AXIS_PARTS(axes[0]),
-                          AXIS_PARTS(axes[1]), &padding, &fill, &fill_size))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->resample_axes(&image, &out, axes, padding, (const float *)fill);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *warp(PyObject *self, PyObject *args) {
-    Image image, out;
-    Floats field;
-    double m[9];
-    const char *fill;
-    Py_ssize_t fill_size;
-    int projective, has_field, levels[2], padding, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "((ddd)(ddd)(ddd))p" PLACE "p(ii)iy#", PARTS(image), PARTS(out), m, m + 1,
-                          m + 2, m + 3, m + 4, m + 5, m + 6, m + 7, m + 8, &projective, PARTS(field), &has_field,
-                          levels, levels + 1, &padding, &fill, &fill_size))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->warp(&image, &out, m, projective, has_field ? &field : NULL, levels, padding, (const float *)fill);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *jpeg(PyObject *self, PyObject *args) {
-    Image image, out;
-    const char *tables;
-    Py_ssize_t size;
-    int done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "y#", PARTS(image), PARTS(out), &tables, &size)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->jpeg(&image, &out, (const float *)tables);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *downscale(PyObject *self, PyObject *args) {
-    Image image, out;
-    Py_ssize_t h, w;
-    int down, up, done;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "nnii", PARTS(image), PARTS(out), &h, &w, &down, &up)) return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    done = kernels->downscale(&image, &out, h, w, down, up);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
-static PyObject *rearrange(PyObject *self, PyObject *args) {
-    Image image, out;
-    const char *rows; /* of a batch, whether each is done */
-    Py_ssize_t count, step, out_step;
-    int flip_y, flip_x, done = 1;
-    if (!PyArg_ParseTuple(args, PLACE PLACE "nnppy#", PARTS(image), PARTS(out), &step, &out_step, &flip_y, &flip_x,
-                          &rows, &count))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS;
-    for (Py_ssize_t i = 0; i < count && done; i++, image.data += step, out.data += out_step)
-        if (rows[i]) done = kernels->rearrange(&image, &out, flip_y, flip_x);
-    Py_END_ALLOW_THREADS;
-    return PyBool_FromLong(done);
-}
-
 static PyObject *remap(PyObject *args, int (*kernel)(const Image *image, const Image *out)) {
     Image image, out;
     int done;
@@ -250,11 +176,6 @@ static PyMethodDef methods[] = {
     {"linear_levels", linear_levels, METH_VARARGS, NULL},
     {"look_up_floats", look_up_floats, METH_VARARGS, NULL},
     {"adjust_colour", adjust_colour, METH_VARARGS, NULL},
-    {"resample_axes", resample_axes, METH_VARARGS, NULL},
-    {"warp", warp, METH_VARARGS, NULL},
-    {"jpeg", jpeg, METH_VARARGS, NULL},
-    {"downscale", downscale, METH_VARARGS, NULL},
-    {"rearrange", rearrange, METH_VARARGS, NULL},
     {"equalize", equalize, METH_VARARGS, NULL},
     {"stretch", stretch, METH_VARARGS, NULL},
     {"clahe", clahe, METH_VARARGS, NULL},

@@ -1,7 +1,6 @@
 """Whether there are kernels, and what they are handed."""
 
 import functools
-import struct
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -112,22 +111,3 @@ def flat(image: Tensor) -> bool:
     """Whether the pixels of each channel (C, H, W) lie evenly apart, from the first to the last."""
     _, line, pixel = strides(image)
     return line == image.shape[2] * pixel
-
-
-def levels(fill: Sequence[float], channels: int) -> bytes | None:
-    """A fill as a float for each channel; None where it is not between levels of bytes."""
-    if not all(0 <= level <= 255 for level in fill):
-        return None
-    given = list(fill) or [0.0]
-    return struct.pack(f"{channels}f", *(given * channels if len(given) == 1 else given))
-
-
-MOST_PIXELS = 2**28  # whose places 32 bits count
-
-
-def can_warp(image: Tensor, out: Tensor) -> bool:
-    """Whether there is a kernel that takes pixels of ``out`` from anywhere in an image."""
-    if not fits(image, out) or not (image.numel() and out.numel()):
-        return False
-    _, height, width = image.shape
-    return (height + 3) * (width + 3) <= MOST_PIXELS

@@ -63,6 +63,8 @@ class Kernel:
             (``"levels"``) or brought to [0, 1] (``"unit"``).
         size: ``(image, *args) -> (h, w)``, the output's size.
         dtype: ``(image, *args)`` to the output's dtype. Bytes that come out as floats do so as they are computed.
+        transpose: ``(gradient, size, *config)`` to the gradient of an image of that size, where the output is linear in
+            it and nothing else learns. It takes the place of the backward, and can itself be differentiated.
     """
 
     def __init__(
@@ -76,10 +78,11 @@ class Kernel:
         values: str = "levels",
         size: Callable[..., Sequence[int]] = same_size,
         dtype: Callable[..., torch.dtype] = same_dtype,
+        transpose: Callable[..., Tensor] | None = None,
     ) -> None:
         self.name, _, fields = schema.rstrip(")").partition("(")
         self.maths, self.opens, self.row, self.read, self.values = maths, opens, row, read, values
-        self.size, self.dtype = size, dtype
+        self.size, self.dtype, self.transpose = size, dtype, transpose
         self.backends = [*backends, *([Backend(self.by_rows)] if row else [])]
         names = fields.split(", ")
         self.tensors = sum(field.startswith("Tensor ") for field in names) - 1
@@ -89,6 +92,9 @@ class Kernel:
     def register(self, fields: str, tensors: str, config: Sequence[str]) -> tuple[Any, Any]:
         """Register the op and its backward, which is an op as well."""
         op = define(self.name, f"({fields}) -> Tensor", self.forward, self.empty)
+        if self.transpose is not None:
+            differentiate(op, self.transposed, self.remember_size)
+            return op, None
         results = ", ".join(["Tensor"] * (self.tensors + 1))
         signature = f"({', '.join(['Tensor gradient', tensors, 'bool[] learns', *config])}) -> ({results})"
         vjp = define(f"{self.name}_backward", signature, self.backward, self.empty_gradients)
@@ -185,6 +191,16 @@ class Kernel:
                 elif ask:
                     into[i : i + 1] = 0 if leaf.grad is None else leaf.grad
         return found
+
+    def remember_size(self, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        """Keep what the transpose needs."""
+        ctx.size, ctx.config = inputs[0].shape[-2:], inputs[self.tensors + 1 :]
+
+    def transposed(self, ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of all arguments where only the image has one."""
+        assert self.transpose is not None
+        found = self.transpose(gradient, ctx.size, *ctx.config)
+        return found, *(None for _ in range(self.tensors)), *(None for _ in ctx.config)
 
     def remember(self, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         """Keep what the backward needs."""
