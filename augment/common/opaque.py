@@ -26,10 +26,7 @@ def define(
     tags: Sequence[torch.Tag] = (),
     on_cpu: Callable[..., Any] | None = None,
 ) -> Any:
-    """Register ``augment::name`` from its implementation and the function that gives its output's metadata.
-
-    On the CPU, where the host reads a value without a wait, it may have an implementation of its own.
-    """
+    """Register ``augment::name`` by its function, maybe one for the CPU, and what gives its output's metadata."""
     LIBRARY.define(name + signature, tags=(*tags, torch.Tag.pt2_compliant_tag))
     LIBRARY.impl(name, fn, "CompositeExplicitAutograd")
     if on_cpu is not None:

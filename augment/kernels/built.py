@@ -1,6 +1,7 @@
 """Whether there are kernels, and what they are handed."""
 
 import functools
+import struct
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -111,3 +112,18 @@ def flat(image: Tensor) -> bool:
     """Whether the pixels of each channel (C, H, W) lie evenly apart, from the first to the last."""
     _, line, pixel = strides(image)
     return line == image.shape[2] * pixel
+
+
+MOST_PIXELS = 2**28  # whose places 32 bits count
+
+
+def samples(image: Tensor, fill: list[float]) -> bool:
+    """Whether bytes may be taken from anywhere in an image, and a fill beside it."""
+    pixels = (image.shape[2] + 3) * (image.shape[3] + 3)
+    return image.numel() > 0 and pixels <= MOST_PIXELS and all(0 <= level <= 255 for level in fill)
+
+
+def sampling(image: Tensor, padding: int, fill: list[float], projective: bool = False, filtered: bool = False) -> bytes:
+    """What all rows of a warp have in common, as in csrc/warp/warp.h."""
+    levels = fill * image.shape[1] if len(fill) == 1 else fill or [0.0] * image.shape[1]
+    return struct.pack(f"3i{image.shape[1]}f", padding, projective, filtered, *levels)

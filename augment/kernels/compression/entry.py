@@ -9,13 +9,18 @@ from . import downscale as sizes
 from . import jpeg as codec
 
 
+def _jpeg(image: Tensor, gate: Tensor, tables: Tensor) -> Tensor:
+    tables = torch.where(gate.view(-1, 1, 1, 1), tables, 1)  # what is not coded learns nothing
+    return codec.jpeg(image * 255, tables.to(image.dtype)) / 255
+
+
 def _jpeg_row(image: Tensor, gate: Tensor, tables: Tensor, out: Out) -> Tensor:
     return torch.mul(codec.jpeg(image * 255, tables.to(image.dtype)), 1 / 255, out=out)
 
 
 jpeg = Kernel(
     "jpeg(Tensor image, Tensor gate, Tensor tables)",
-    maths=lambda image, gate, tables: codec.jpeg(image * 255, tables.to(image.dtype)) / 255,
+    maths=_jpeg,
     row=_jpeg_row,
     opens=gate_of,
     backends=[in_c.jpeg],

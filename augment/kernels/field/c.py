@@ -3,11 +3,12 @@
 import torch
 from torch import Tensor
 
-from ..built import backend, run
-from ..warp.c import samples, sampling
+from ..built import backend, run, samples, sampling
+from ..warp.maths import MODES
 from . import maths
 
 Open = Tensor | None
+LINEAR = MODES["bilinear"]
 
 
 def _displace(
@@ -21,5 +22,5 @@ def _lines(image: Tensor, out: Tensor, open: Open, lines: Tensor, mode: int, pad
     run("displace_lines", image, out, open, torch.cat([columns, rows], 1), sampling(image, padding, fill))
 
 
-displace = backend(_displace, lambda image, field, mode, padding, fill: samples(image, mode, fill))
-displace_lines = backend(_lines, lambda image, lines, mode, padding, fill: samples(image, mode, fill))
+displace = backend(_displace, lambda image, field, mode, padding, fill: mode == LINEAR and samples(image, fill))
+displace_lines = backend(_lines, lambda image, lines, mode, padding, fill: mode == LINEAR and samples(image, fill))

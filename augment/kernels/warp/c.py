@@ -7,11 +7,12 @@ from torch import Tensor
 
 from ...common.vocabulary import BORDERS
 from .. import built
-from ..built import backend, run
+from ..built import MOST_PIXELS, backend, run, samples, sampling
 from ..kernel import Backend
 from . import maths
 
 Open = Tensor | None
+LINEAR = maths.MODES["bilinear"]
 
 
 def _permute(
@@ -28,21 +29,6 @@ def _permute(
 
 def _resize(image: Tensor, out: Tensor, open: Open, h: int, w: int, corners: bool) -> None:
     run("resize", image, out, open, None, struct.pack("i", corners))
-
-
-def sampling(image: Tensor, padding: int, fill: list[float], projective: bool = False, filtered: bool = False) -> bytes:
-    """What all rows of a warp have in common, as in csrc/warp/warp.h."""
-    levels = fill * image.shape[1] if len(fill) == 1 else fill
-    return struct.pack(f"3i{image.shape[1]}f", padding, projective, filtered, *(levels or [0.0] * image.shape[1]))
-
-
-MOST_PIXELS = 2**28  # whose places 32 bits count
-
-
-def samples(image: Tensor, mode: int, fill: list[float]) -> bool:
-    """Whether bytes are taken linearly from anywhere in an image, and from what a fill is beside it."""
-    counted = image.numel() > 0 and (image.shape[2] + 3) * (image.shape[3] + 3) <= MOST_PIXELS
-    return mode == maths.MODES["bilinear"] and counted and all(0 <= level <= 255 for level in fill)
 
 
 def _warp(
@@ -66,4 +52,4 @@ def _warp(
 
 permute = Backend(_permute, lambda image, *args: built.library is not None and image.numel() > 0)
 resize = backend(_resize, lambda image, *args: 0 < image.shape[2] * image.shape[3] <= MOST_PIXELS)
-warp = backend(_warp, lambda image, matrix, h, w, mode, padding, fill, *args: samples(image, mode, fill))
+warp = backend(_warp, lambda image, matrix, h, w, mode, padding, fill, *args: mode == LINEAR and samples(image, fill))
