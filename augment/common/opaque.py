@@ -24,10 +24,13 @@ def define(
     fn: Callable[..., Any],
     fake: Callable[..., Any],
     tags: Sequence[torch.Tag] = (),
+    on_cpu: Callable[..., Any] | None = None,
 ) -> Any:
-    """Register ``augment::name`` from its implementation and the function that gives its output's metadata."""
+    """Register ``augment::name`` by its function, maybe one for the CPU, and what gives its output's metadata."""
     LIBRARY.define(name + signature, tags=(*tags, torch.Tag.pt2_compliant_tag))
     LIBRARY.impl(name, fn, "CompositeExplicitAutograd")
+    if on_cpu is not None:
+        LIBRARY.impl(name, on_cpu, "CPU")
     torch.library.register_fake(f"augment::{name}", fake, lib=LIBRARY)
     return getattr(torch.ops.augment, name).default
 

@@ -143,8 +143,9 @@ static void set_deep_canvas(Canvas *canvas, int16_t **spare, const Image *image,
     set_deep_frame(canvas, fill + c, channels);
 }
 
-/* Fill a canvas of an image's channels from c on. */
-static void set_canvas(Canvas *canvas, const Image *image, ptrdiff_t c, ptrdiff_t channels, const float *fill) {
+/* Fill a canvas of an image's channels from c on, and of its lines from top to before bottom. */
+static void set_canvas(Canvas *canvas, const Image *image, ptrdiff_t c, ptrdiff_t channels, ptrdiff_t top,
+                       ptrdiff_t bottom, const float *fill) {
     uint32_t level = 0;
     canvas->fill = NULL;
     for (ptrdiff_t k = 0; k < channels; k++) {
@@ -153,10 +154,10 @@ static void set_canvas(Canvas *canvas, const Image *image, ptrdiff_t c, ptrdiff_
     }
     for (ptrdiff_t y = -1; y < canvas->height + 2; y++) {
         uint32_t *line = canvas->pixels + (y + 1) * canvas->line;
-        if (y >= 0 && y < canvas->height) {
+        if (y >= top && y < bottom) {
             pack_line(image->data + c * image->plane + y * image->line, image, channels, line + 1);
             line[0] = line[canvas->width + 1] = line[canvas->width + 2] = level;
-        } else
+        } else if (y < 0 || y >= canvas->height)
             for (ptrdiff_t i = 0; i < canvas->line; i++) line[i] = level;
     }
 }

@@ -21,25 +21,4 @@ typedef struct {
     ptrdiff_t plane, line, pixel;
 } Floats;
 
-/* Position t of the output takes ``factor * t + offset`` of a window of an axis, counted from its ``start``. */
-typedef struct {
-    double factor, offset;
-    ptrdiff_t start, size;
-} Axis;
-
-/* The kernels, each once for every instruction set. */
-typedef struct {
-    int (*resample_axes)(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill);
-    int (*warp)(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
-                const int *levels, int padding, const float *fill);
-    int (*jpeg)(const Image *image, const Image *out, const float *tables);
-    int (*downscale)(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up);
-    int (*rearrange)(const Image *image, const Image *out, int flip_y, int flip_x);
-} Kernels;
-
-extern const Kernels kernels_base;
-#if defined(__x86_64__) && defined(__GNUC__)
-extern const Kernels kernels_avx2;
-#endif
-
 #endif

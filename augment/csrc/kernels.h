@@ -15,7 +15,14 @@
     KERNEL(recolour, 0.3, 1)         \
     KERNEL(fill_meetings, 0.2, 1)    \
     KERNEL(equalize, 0.8, 0)         \
-    KERNEL(clahe, 3, 0)
+    KERNEL(clahe, 3, 0)              \
+    KERNEL(permute, 0.1, 1)          \
+    KERNEL(resize, 0.3, 1)           \
+    KERNEL(warp, 1, 1)               \
+    KERNEL(displace, 1, 1)           \
+    KERNEL(displace_lines, 1, 1)     \
+    KERNEL(jpeg, 1, 0)               \
+    KERNEL(downscale, 0.5, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
@@ -36,10 +43,10 @@ static inline byte to_byte(float value) {
 #include "lines.h"
 #include "tone/tone.h"
 #include "colour/blocks.h"
+#include "warp/places.h"
 #include "warp/resize.h"
 #include "canvas.h"
 #include "warp/warp.h"
-#include "warp/places.h"
 #include "blur/median.h"
 #include "blur/filter.h"
 #include "blur/box.h"
@@ -51,13 +58,4 @@ static inline byte to_byte(float value) {
 #include "blur/zoom.h"
 #include "blur/disk.h"
 #include "dropout/fill.h"
-
-#define OLD_KERNELS                                                                                             \
-    {                                                                                                       \
-        \
-        .resample_axes = resample_axes, .warp = warp,\
-        .jpeg = jpeg,                   \
-        .downscale = downscale, .rearrange = rearrange,           \
-    }
-
 #endif

@@ -114,20 +114,16 @@ def flat(image: Tensor) -> bool:
     return line == image.shape[2] * pixel
 
 
-def levels(fill: Sequence[float], channels: int) -> bytes | None:
-    """A fill as a float for each channel; None where it is not between levels of bytes."""
-    if not all(0 <= level <= 255 for level in fill):
-        return None
-    given = list(fill) or [0.0]
-    return struct.pack(f"{channels}f", *(given * channels if len(given) == 1 else given))
-
-
 MOST_PIXELS = 2**28  # whose places 32 bits count
 
 
-def can_warp(image: Tensor, out: Tensor) -> bool:
-    """Whether there is a kernel that takes pixels of ``out`` from anywhere in an image."""
-    if not fits(image, out) or not (image.numel() and out.numel()):
-        return False
-    _, height, width = image.shape
-    return (height + 3) * (width + 3) <= MOST_PIXELS
+def samples(image: Tensor, fill: list[float]) -> bool:
+    """Whether bytes may be taken from anywhere in an image, and a fill beside it."""
+    pixels = (image.shape[2] + 3) * (image.shape[3] + 3)
+    return image.numel() > 0 and pixels <= MOST_PIXELS and all(0 <= level <= 255 for level in fill)
+
+
+def sampling(image: Tensor, padding: int, fill: list[float], projective: bool = False, filtered: bool = False) -> bytes:
+    """What all rows of a warp have in common, as in csrc/warp/warp.h."""
+    levels = fill * image.shape[1] if len(fill) == 1 else fill or [0.0] * image.shape[1]
+    return struct.pack(f"3i{image.shape[1]}f", padding, projective, filtered, *levels)

@@ -66,7 +66,8 @@ class Kernel:
         dtype: ``(image, *args)`` to the output's dtype. Bytes that come out as floats do so as they are computed.
         row_learns: whether the backward is that of ``row``, which then is differentiable where it gets no ``out``: for
             maths that do for every row what any of them needs.
-        pulls: ``(gradient, image, *args)`` to the gradient of the image, for maths whose rows take from other rows.
+        transpose: ``(gradient, size, *args)`` to the gradient of an image of that size, where the output is linear in
+            it and nothing else learns. It takes the place of the backward, and can itself be differentiated.
     """
 
     def __init__(
@@ -81,11 +82,11 @@ class Kernel:
         size: Callable[..., Sequence[int]] = same_size,
         dtype: Callable[..., torch.dtype] = same_dtype,
         row_learns: bool = False,
-        pulls: Callable[..., Tensor] | None = None,
+        transpose: Callable[..., Tensor] | None = None,
     ) -> None:
         self.name, _, fields = schema.rstrip(")").partition("(")
         self.maths, self.opens, self.row, self.read, self.values = maths, opens, row, read, values
-        self.size, self.dtype, self.row_learns, self.pulls = size, dtype, row_learns, pulls
+        self.size, self.dtype, self.row_learns, self.transpose = size, dtype, row_learns, transpose
         self.backends = [*backends, *([Backend(self.by_rows)] if row else [])]
         names = fields.split(", ")
         self.tensors = sum(field.startswith("Tensor ") for field in names) - 1
@@ -95,6 +96,9 @@ class Kernel:
     def register(self, fields: str, tensors: str, config: Sequence[str]) -> tuple[Any, Any]:
         """Register the op and its backward, which is an op as well."""
         op = define(self.name, f"({fields}) -> Tensor", self.forward, self.empty)
+        if self.transpose is not None:
+            differentiate(op, self.transposed, self.remember_size)
+            return op, None
         results = ", ".join(["Tensor"] * (self.tensors + 1))
         signature = f"({', '.join(['Tensor gradient', tensors, 'bool[] learns', *config])}) -> ({results})"
         vjp = define(f"{self.name}_backward", signature, self.backward, self.empty_gradients)
@@ -178,8 +182,6 @@ class Kernel:
         """The gradients of the image and of the tensors, row by row: a row that is copied hands its own on."""
         tensors, learns, config = args[: self.tensors], args[self.tensors], args[self.tensors + 1 :]
         found = self.empty_gradients(gradient, image, *args)
-        if self.pulls is not None:
-            return self.pulls(gradient, image, *tensors, *config), *(g.zero_() for g in found[1:])
         open = None
         if self.opens is not None and self.keeps(image, self.empty(image, *tensors, *config)):
             open = self.opens(image, *tensors, *config)
@@ -204,6 +206,18 @@ class Kernel:
             return self.maths(self.worked(image), *args)
         values = (a[0] for a in args[: self.tensors]) if self.read is None else self.read(image, *args)
         return self.row(self.worked(image)[0], *values, *args[self.tensors :], out=None).unsqueeze(0)
+
+    def remember_size(self, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        """Keep what the transpose needs."""
+        ctx.size = inputs[0].shape[-2:]
+        self.remember(ctx, inputs, output)
+
+    def transposed(self, ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of all arguments where only the image has one."""
+        assert self.transpose is not None
+        _, *tensors = ctx.saved_tensors
+        found = self.transpose(gradient, ctx.size, *tensors, *ctx.config)
+        return found, *(None for _ in tensors), *(None for _ in ctx.config)
 
     def remember(self, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         """Keep what the backward needs."""

@@ -93,17 +93,38 @@ static void thin_plane(const byte *from, ptrdiff_t step, byte *to, ptrdiff_t hei
     }
 }
 
-/* Shrink planes to h x w and enlarge them again; 0 where there is no memory for it. */
-static int downscale(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_t w, int down, int up) {
-    ptrdiff_t height = image->height, width = image->width;
-    ptrdiff_t from[4] = {height, width, h, w}, to[4] = {h, w, height, width}, entries = 0, weights = 0;
+/* Say how many of n pixels are left. */
+static ptrdiff_t small_size(double scale, ptrdiff_t n) {
+    double size = rint(scale * (double)n);
+    return size > 1 ? size < (double)n ? (ptrdiff_t)size : n : 1;
+}
+
+/* Give the first byte of a plane whose lines are dense, in ``room`` where its pixels lie apart. */
+static const byte *dense_plane(const Image *image, ptrdiff_t c, byte *room, ptrdiff_t *step) {
+    *step = image->pixel == 1 ? image->line : image->width;
+    if (image->pixel == 1) return image->data + c * image->plane;
+    for (ptrdiff_t y = 0; y < image->height; y++) pick_line(image, c, y, room + y * image->width);
+    return room;
+}
+
+/* Shrink an image to a scale of its size, and enlarge it again; 0 where there is no memory for it. */
+static int downscale(const Job *job) {
+    const Image *image = &job->image, *out = &job->out;
+    int down = ((const int32_t *)job->config)[0], up = ((const int32_t *)job->config)[1];
+    int dense = out->pixel == 1 && out->line == out->width, thin = down == NEAREST && up == NEAREST;
+    ptrdiff_t height = image->height, width = image->width, area = height * width, entries = 0, weights = 0;
+    double scale = *(const double *)job->params;
+    ptrdiff_t h = small_size(scale, height), w = small_size(scale, width);
+    ptrdiff_t from[4] = {height, width, h, w}, to[4] = {h, w, height, width};
     for (int k = 0; k < 4; k++) {
         entries += to[k];
         weights += to[k] * most_seen(from[k], to[k], k < 2 ? down : up) + 1;
     }
+    ptrdiff_t floats = weights + h * width + width + w;
     Seen *seen[4], *all = malloc((size_t)entries * sizeof(Seen));
-    float *room = malloc((size_t)(weights + h * width + width + w) * sizeof(float)), *next = room;
-    if (all && room) {
+    float *room = malloc((size_t)floats * sizeof(float) + (size_t)(area + image->channels * area)), *next = room;
+    int done = all && room;
+    if (done) {
         seen[0] = all;
         for (int k = 0; k < 4; k++) {
             int mode = k < 2 ? down : up;
@@ -112,18 +133,20 @@ static int downscale(const Image *image, const Image *out, ptrdiff_t h, ptrdiff_
             next += to[k] * most_seen(from[k], to[k], mode) + 1;
         }
         int32_t *columns = (int32_t *)next;
-        if (down == NEAREST && up == NEAREST)
-            for (ptrdiff_t x = 0; x < width; x++) columns[x] = (int32_t)seen[1][seen[3][x].first].first;
+        byte *bytes = (byte *)(room + floats), *found = bytes + area;
+        for (ptrdiff_t x = 0; thin && x < width; x++) columns[x] = (int32_t)seen[1][seen[3][x].first].first;
         for (ptrdiff_t c = 0; c < image->channels; c++) {
-            const byte *plane = image->data + c * image->plane;
-            byte *target = out->data + c * out->plane;
-            if (down == NEAREST && up == NEAREST)
-                thin_plane(plane, image->line, target, height, width, seen, columns);
+            ptrdiff_t step;
+            const byte *plane = dense_plane(image, c, bytes, &step);
+            byte *target = dense ? out->data + c * out->plane : found + c * area;
+            if (thin)
+                thin_plane(plane, step, target, height, width, seen, columns);
             else
-                downscale_plane(plane, image->line, target, height, width, h, w, seen, next);
+                downscale_plane(plane, step, target, height, width, h, w, seen, next);
         }
+        for (ptrdiff_t y = 0; !dense && y < height; y++) store_channels(out, y, found + y * width, area);
     }
     free(all);
     free(room);
-    return all && room;
+    return done;
 }

@@ -1,4 +1,4 @@
-/* JPEG without its entropy coding: what ``functional/jpeg.py`` defines, on lines and blocks that stay in the cache. */
+/* JPEG without its entropy coding: what ``kernels/compression/jpeg.py`` defines, on lines and blocks that stay in the cache. */
 
 #include <math.h>
 
@@ -175,7 +175,9 @@ static void join_line(const Image *out, ptrdiff_t y, const float *luma_at, const
 }
 
 /* Code and decode an image of three channels with tables of luma and chroma; 0 where there is no memory. */
-static int jpeg(const Image *image, const Image *out, const float *tables) {
+static int jpeg(const Job *job) {
+    const Image *image = &job->image, *out = &job->out;
+    const float *tables = job->params;
     ptrdiff_t height = (image->height + 15) / 16 * 16, width = (image->width + 15) / 16 * 16, half = width / 2;
     float *chroma = malloc((size_t)(height * half + 13 * width + 4 * ROOM) * sizeof(float)), steps[2][64];
     if (!chroma) return 0;

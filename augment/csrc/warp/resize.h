@@ -2,6 +2,12 @@
 
 enum { PAD_FILL, PAD_EDGE, PAD_MIRROR };
 
+/* Position t of the output takes ``factor * t + offset`` of an axis of ``size`` pixels. */
+typedef struct {
+    double factor, offset;
+    ptrdiff_t size;
+} Axis;
+
 /* The two pixels around a place on an axis, and how much of the second there is. */
 typedef struct {
     ptrdiff_t before, after;
@@ -229,17 +235,17 @@ static void copy_line(const byte *from, ptrdiff_t step, ptrdiff_t n, ptrdiff_t l
     for (ptrdiff_t k = 0; fill && k < lanes; k++) to[k - lanes] = to[n * lanes + k] = to_byte(fill[k]);
 }
 
-/* Give the bytes of line y of the window; they are copied where a fill is beside them, or a read would go too far. */
+/* Give the bytes of line y; they are copied where a fill is beside them, or a read would go too far. */
 static const byte *bytes_at(Desk *desk, const Image *image, const Axis *axes, ptrdiff_t lanes, ptrdiff_t y,
                             const float *fill) {
-    const byte *from = image->data + (axes[0].start + y) * image->line + axes[1].start * image->pixel;
+    const byte *from = image->data + y * image->line;
     const byte *end = image->data + (image->height - 1) * image->line + (image->width - 1) * image->pixel + lanes;
     if (!fill && image->pixel == lanes && desk->blend.reach <= end - from) return from;
     copy_line(from, image->pixel, axes[1].size, lanes, fill, desk->bytes + lanes);
     return desk->bytes + lanes;
 }
 
-/* Give line y of the window blended along x, which may be there already; its neighbour ``other`` stays. */
+/* Give line y blended along x, which may be there already; its neighbour ``other`` stays. */
 static const float *line_at(Desk *desk, const Image *image, const Axis *axes, ptrdiff_t lanes, ptrdiff_t y,
                             ptrdiff_t other, const float *fill) {
     for (int k = 0; k < 2; k++)
@@ -268,8 +274,9 @@ static void put_line(Desk *desk, const float *one, const float *two, float share
     }
 }
 
-/* Resample a window of an image along both axes, first y, then x; says whether there was memory to do so. */
-static int resample_axes(const Image *image, const Image *out, const Axis *axes, int padding, const float *fill) {
+/* Resample lines of the output along both axes, first y, then x; says whether there was memory to do so. */
+static int resample_axes(const Job *job, const Axis *axes, int padding, const float *fill) {
+    const Image *image = &job->image, *out = &job->out;
     ptrdiff_t channels = image->channels, w = out->width;
     int inside = image->plane == 1 && image->pixel == channels, within = out->plane == 1 && out->pixel == channels;
     ptrdiff_t lanes = inside ? channels : 1, parts = inside && !within ? channels : 1;
@@ -283,7 +290,7 @@ static int resample_axes(const Image *image, const Image *out, const Axis *axes,
         desk.held[0] = desk.held[1] = -2;
         const float *level = padding == PAD_FILL ? fill + c : NULL;
         if (level) set_fill(&desk, level, lanes, axes[1].size * lanes, parts > 1);
-        for (ptrdiff_t y = 0; y < out->height; y++) {
+        for (ptrdiff_t y = job->first; y < job->last; y++) {
             Tap tap = tap_at(axes[0].factor * (double)y + axes[0].offset, axes[0].size, padding);
             const float *one = line_at(&desk, &plane, axes, lanes, tap.before, tap.after, level);
             const float *two = line_at(&desk, &plane, axes, lanes, tap.after, tap.before, level);
@@ -293,4 +300,16 @@ static int resample_axes(const Image *image, const Image *out, const Axis *axes,
     }
     free(memory);
     return 1;
+}
+
+static Axis stretched(ptrdiff_t size, ptrdiff_t n, int corners) {
+    double factor = corners ? (double)(size - 1) / (double)(n > 1 ? n - 1 : 1) : (double)size / (double)n;
+    return (Axis){factor, corners ? 0 : (factor - 1) / 2, size};
+}
+
+/* Resize an image, so that the centres of its corner pixels meet those of the output, or their edges do. */
+static int resize(const Job *job) {
+    int corners = *(const int32_t *)job->config;
+    Axis y = stretched(job->image.height, job->out.height, corners);
+    return resample_axes(job, (Axis[]){y, stretched(job->image.width, job->out.width, corners)}, PAD_EDGE, NULL);
 }

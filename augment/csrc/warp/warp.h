@@ -123,11 +123,12 @@ static void blend_edges(const Canvas *canvas, const Places *at, ptrdiff_t n, ptr
     }
 }
 
-/* Where positions come from: a homography from output to input, or what ``field`` adds to x and y. */
+/* Where positions come from: a homography from output to input, or what fields add to x and to y. */
 typedef struct {
     const double *matrix;
     int projective;
-    const Floats *field;
+    const float *fields[2];
+    ptrdiff_t line[2], pixel[2]; /* of the fields, from one to the next */
 } Source;
 
 static void place_by_matrix(const Source *source, ptrdiff_t y, ptrdiff_t start, Places *at) {
@@ -149,11 +150,13 @@ static void place_by_matrix(const Source *source, ptrdiff_t y, ptrdiff_t start, 
     }
 }
 
-static void place_by_field(const Floats *field, ptrdiff_t y, ptrdiff_t start, ptrdiff_t n, Places *at) {
-    const float *from = field->data + y * field->line + start * field->pixel;
+static void place_by_fields(const Source *source, ptrdiff_t y, ptrdiff_t start, ptrdiff_t n, Places *at) {
+    ptrdiff_t step_x = source->pixel[0], step_y = source->pixel[1];
+    const float *x = source->fields[0] + y * source->line[0] + start * step_x;
+    const float *from_y = source->fields[1] + y * source->line[1] + start * step_y;
     for (ptrdiff_t i = 0; i < n; i++) {
-        at->x[i] = from[i * field->pixel] + (float)(start + i + 1);
-        at->y[i] = from[i * field->pixel + field->plane] + (float)(y + 1);
+        at->x[i] = x[i * step_x] + (float)(start + i + 1);
+        at->y[i] = from_y[i * step_y] + (float)(y + 1);
     }
     for (ptrdiff_t i = n; i < at->count; i++) at->x[i] = at->y[i] = 1;
 }
@@ -165,10 +168,10 @@ static void warp_line(const Canvas *canvas, const Source *source, const Image *o
     for (ptrdiff_t x = 0; x < out->width; x += STRETCH) {
         ptrdiff_t n = out->width - x < STRETCH ? out->width - x : STRETCH;
         at.count = (n + 7) / 8 * 8;
-        if (source->field)
-            place_by_field(source->field, y, x, n, &at);
-        else
+        if (source->matrix)
             place_by_matrix(source, y, x, &at);
+        else
+            place_by_fields(source, y, x, n, &at);
         locate(&at, canvas);
         for (ptrdiff_t i = 0; i < n; i += 8)
             if (canvas->deep) /* loops with constants have no choices inside */
@@ -190,24 +193,119 @@ static void *set_memory(Canvas *canvas, int16_t **spare, int deep) {
     return canvas->deep;
 }
 
-/* Warp an image linearly, which is filtered before by ``levels``; says whether there was memory to do so. */
-static int warp(const Image *image, const Image *out, const double *matrix, int projective, const Floats *field,
-                const int *levels, int padding, const float *fill) {
-    Canvas canvas = {NULL, NULL, image->height, image->width, image->width + 3, padding, NULL};
-    Source source = {matrix, projective, field};
+/* Widen a range to a value; says whether that is a number of moderate size. */
+static int widen(double *range, double value) {
+    if (value < range[0]) range[0] = value;
+    if (value > range[1]) range[1] = value;
+    return value > -1e6 && value < 1e6;
+}
+
+/* Find between which places along y lines of the output lie; 0 where that is not known. */
+static int find_reach(const Job *job, const Source *source, double *range) {
+    ptrdiff_t last = job->last - 1, width = job->out.width;
+    int known = 1;
+    for (ptrdiff_t y = job->first; source->matrix && y <= last; y += last > y ? last - y : 1)
+        for (int right = 0; right < 2; right++) {
+            const double *m = source->matrix;
+            double x = right ? (double)(width - 1) : 0, down = (double)y;
+            double scale = source->projective ? m[6] * x + m[7] * down + m[8] : 1;
+            known &= scale > 1e-6 && widen(range, (m[3] * x + m[4] * down + m[5]) / scale);
+        }
+    for (ptrdiff_t y = job->first; !source->matrix && known && y <= last; y++) {
+        const float *line = source->fields[1] + y * source->line[1];
+        ptrdiff_t count = source->pixel[1] ? width : 1;
+        for (ptrdiff_t i = 0; i < count; i++) known &= widen(range, (double)line[i * source->pixel[1]] + (double)y);
+    }
+    return known;
+}
+
+/* Say which lines of an image lines of the output take, from ``top`` to before ``bottom``. */
+static void find_lines(const Job *job, const Source *source, int padding, ptrdiff_t *top, ptrdiff_t *bottom) {
+    double size = (double)job->image.height, range[2] = {size, -1};
+    *top = 0, *bottom = job->image.height;
+    if (job->last - job->first == job->out.height || !find_reach(job, source, range)) return;
+    if (padding == PAD_MIRROR && !(range[0] > 2 && range[1] < size - 3)) return;
+    *top = (ptrdiff_t)(range[0] < 2 ? 0 : range[0] > size ? size - 2 : range[0] - 2);
+    *bottom = (ptrdiff_t)(range[1] > size - 4 ? size : range[1] < 0 ? 3 : range[1] + 4);
+    if (*top < 0) *top = 0;
+    if (*bottom > job->image.height) *bottom = job->image.height;
+}
+
+/* What all rows of a warp have in common. */
+typedef struct {
+    int32_t padding, projective, filtered;
+    float fill[]; /* of each channel */
+} Warping;
+
+/* Warp lines of the output linearly, the image filtered before by ``levels``; 0 where there is no memory. */
+static int warp_by(const Job *job, const Source *source, const int *levels, const Warping *given) {
+    const Image *image = &job->image, *out = &job->out;
+    Canvas canvas = {NULL, NULL, image->height, image->width, image->width + 3, given->padding, NULL};
     int16_t *spare = NULL;
     int deep = levels[0] || levels[1];
     void *memory = set_memory(&canvas, &spare, deep);
     if (!memory) return 0;
+    ptrdiff_t top, bottom;
+    find_lines(job, source, given->padding, &top, &bottom);
     for (ptrdiff_t c = 0; c < image->channels; c += 4) {
         ptrdiff_t channels = image->channels - c < 4 ? image->channels - c : 4;
         if (deep)
-            set_deep_canvas(&canvas, &spare, image, c, channels, levels, fill);
+            set_deep_canvas(&canvas, &spare, image, c, channels, levels, given->fill);
         else
-            set_canvas(&canvas, image, c, channels, fill);
-        for (ptrdiff_t y = 0; y < out->height; y++)
-            warp_line(&canvas, &source, out, channels, out->data + c * out->plane, y);
+            set_canvas(&canvas, image, c, channels, top, bottom, given->fill);
+        for (ptrdiff_t y = job->first; y < job->last; y++)
+            warp_line(&canvas, source, out, channels, out->data + c * out->plane, y);
     }
     free(memory);
     return 1;
+}
+
+#define APART 1e-3 /* pixels that a whole one may be missed by over an image */
+
+static int near_whole(double value, double reach) { return fabs(value - rint(value)) * reach < APART; }
+
+/* Say whether a matrix takes all pixels of an output to whole pixels, each axis to one of them. */
+static int is_permutation(const double *m, const Image *out) {
+    double w = (double)out->width, h = (double)out->height;
+    for (int k = 0; k < 6; k += 3)
+        if (!near_whole(m[k], w) || !near_whole(m[k + 1], h) || !near_whole(m[k + 2], 1)) return 0;
+    double a = fabs(rint(m[0])), b = fabs(rint(m[1])), c = fabs(rint(m[3])), d = fabs(rint(m[4]));
+    return m[6] == 0 && m[7] == 0 && a + b == 1 && c + d == 1 && a + c == 1;
+}
+
+/* Warp an image by a homography from output to input, and where it is filtered, how far along x and y. */
+static int warp(const Job *job) {
+    static const int borders[] = {CONSTANT, REPLICATE, SYMMETRIC};
+    const double *m = job->params;
+    const Warping *given = job->config;
+    int levels[2] = {0, 0};
+    if (given->filtered && is_permutation(m, &job->out)) {
+        byte *fill = calloc((size_t)job->image.channels, 16);
+        for (ptrdiff_t c = 0; fill && c < job->image.channels; c++) fill[16 * c] = to_byte(given->fill[c]);
+        if (fill) move_pixels(job, m, borders[given->padding], fill, 1);
+        free(fill);
+        return fill != NULL;
+    }
+    for (int k = 0; given->filtered && k < 2; k++) levels[k] = m[9 + k] > 0 ? m[9 + k] < 4 ? (int)m[9 + k] : 4 : 0;
+    if (m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && !levels[0] && !levels[1]) {
+        Axis axes[2] = {{m[4], m[5], job->image.height}, {m[0], m[2], job->image.width}};
+        return resample_axes(job, axes, given->padding, given->fill);
+    }
+    Source source = {.matrix = m, .projective = given->projective};
+    return warp_by(job, &source, levels, given);
+}
+
+/* Displace an image by a field of x and y. */
+static int displace(const Job *job) {
+    const float *field = job->params;
+    ptrdiff_t w = job->out.width;
+    Source source = {.fields = {field, field + job->out.height * w}, .line = {w, w}, .pixel = {1, 1}};
+    return warp_by(job, &source, (int[]){0, 0}, job->config);
+}
+
+/* Displace an image by what is added to x in each column, and then to y in each line. */
+static int displace_lines(const Job *job) {
+    const float *field = job->params;
+    Source source = {.fields = {field, field + job->out.width}, .line = {0, 1}, .pixel = {1, 0}};
+    return warp_by(job, &source, (int[]){0, 0}, job->config);
 }

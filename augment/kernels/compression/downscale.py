@@ -1,5 +1,7 @@
 """Shrinking an image and enlarging it again."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -57,16 +59,31 @@ def downscale(
     return image
 
 
+def thin(image: Tensor, scale: Tensor) -> Tensor:  # (B, C, H, W), any dtype
+    """Shrink and enlarge each row of the batch by the nearest pixels, whose values stay exact."""
+    for dim in (-2, -1):
+        n = image.shape[dim]
+        small, places = small_sizes(scale, n).unsqueeze(1), 2 * torch.arange(n, device=image.device) + 1
+        left = (places * small).div(2 * n, rounding_mode="floor")
+        index = ((2 * left + 1) * n).div(2 * small, rounding_mode="floor")
+        shape = (-1, 1, n, 1) if dim == -2 else (-1, 1, 1, n)
+        image = image.gather(dim, index.view(shape).expand(image.shape))
+    return image
+
+
+def read_sizes(image: Tensor, scale: Tensor, *config: object) -> list[list[int]]:
+    """The sizes (h, w) that the rows are shrunk to."""
+    return torch.stack([small_sizes(scale, n) for n in image.shape[-2:]], 1).tolist()
+
+
 def downscale_row(
-    image: Tensor,  # (C, H, W), floating, or any dtype where both modes are nearest
-    sizes: tuple[int, int],
+    image: Tensor,  # (C, H, W), floating
+    sizes: Sequence[int],
     down: str,
     up: str,
     out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (C, H, W)
     """Shrink an image to a size and enlarge it again."""
-    if down == up == "nearest" and out is not None and image.is_contiguous():
-        return thinned(image, sizes, out)
     height, width = image.shape[-2:]
     matrices: dict[tuple[int, int, str], Tensor] = {}
     for dim, n in ((1, sizes[0]), (2, sizes[1])):
@@ -86,10 +103,10 @@ def nearest(size: int, n: int, like: Tensor) -> Tensor:  # (n,), int32
     return index.mul_(size).div_(2 * n, rounding_mode="floor").int()
 
 
-def thinned(
-    image: Tensor,  # (C, H, W), contiguous
-    sizes: tuple[int, int],
-    out: Tensor,  # where to write
+def thin_row(
+    image: Tensor,  # (C, H, W), any dtype
+    sizes: Sequence[int],
+    out: Tensor | None = None,  # where to write
 ) -> Tensor:  # (C, H, W)
     """Take the nearest pixel there and back; of each line that is left, once, and then whole lines."""
     (height, width), (h, w) = image.shape[-2:], sizes

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...common.constants import Kept, constant
-from ...common.dtypes import rounded
 
 # ITU-T T.81, tables K.1 and K.2
 LUMA_TABLE = (
@@ -65,7 +64,6 @@ COSINES = Kept(
         dtype=torch.float64,
     ).view(8, 8)
 )
-TWO_COSINES = Kept(torch.block_diag(COSINES.numbers, COSINES.numbers))
 
 
 def cosines(like: Tensor) -> Tensor:  # (8, 8), frequency by place
@@ -153,69 +151,3 @@ def to_rgb(luma: Tensor, chroma: Sequence[Tensor]) -> list[Tensor]:
     y = luma + SHIFT
     r, b = y + red / RED, y + blue / BLUE
     return [r, y - (LUMA[0] / RED * red + LUMA[2] / BLUE * blue) / LUMA[1], b]
-
-
-# ------------------------------------------------------------------------------------------------- bytes, no gradient
-
-
-def jpeg_levels(
-    image: Tensor,  # (C, H, W), uint8
-    tables: Tensor,  # (2, 8, 8)
-) -> Tensor:  # (C, H, W), int16 levels
-    """Do what ``jpeg`` does, in place.
-
-    Up to the quantisation every number is what it is there, as a coefficient between two steps may fall either way.
-    """
-    h, w = image.shape[-2:]
-    if len(image) != 3:
-        return rounded(jpeg(image.float(), tables))
-    work = F.pad(image.float(), [0, -w % 16, 0, -h % 16], mode="replicate")
-    luma, chroma = _split(work)
-    luma, chroma = _coded(luma, tables[0]), _coded(halve(chroma), tables[1])
-    return rounded(_join(luma, _doubled(chroma), work)[:, :h, :w])
-
-
-def _split(image: Tensor) -> tuple[Tensor, Tensor]:
-    r, g, b = image.unbind(0)
-    y = (LUMA[0] * r).add_(LUMA[1] * g).add_(LUMA[2] * b)
-    chroma = image.new_empty((2, *y.shape))
-    for target, plane, scale in zip(chroma, (b, r), (BLUE, RED), strict=True):
-        torch.sub(plane, y, out=target).mul_(scale).add_(NEUTRAL - SHIFT)
-    return y.sub_(SHIFT), chroma
-
-
-def _coded(plane: Tensor, table: Tensor) -> Tensor:
-    """Do what ``code`` does; to go back two blocks are multiplied at once where there are two."""
-    dct = cosines(plane)
-    steps = table.tile(plane.shape[-1] // 8)
-    quotient = transform(plane, dct).div_(steps)
-    found = quotient.round()
-    found.add_(quotient.sub_(found).pow_(3)).mul_(steps)
-    whole = found.flatten(-3, -2)
-    if plane.shape[-1] % 16:
-        return transform(whole, dct.mT).flatten(-3, -2)
-    two = TWO_COSINES.numbers.to(plane.dtype)
-    across = (whole.unflatten(-1, (-1, 16)) @ two).flatten(-2)
-    return (dct.mT @ across.unflatten(-2, (-1, 8))).flatten(-3, -2)
-
-
-def _doubled(plane: Tensor) -> Tensor:  # (C, H, W) -> (C, 2 * H, 2 * W)
-    """Do what ``double`` does: every place lies a quarter of a pixel from the nearest one."""
-    c, h, w = plane.shape
-    wide = plane.new_empty((c, h, w, 2))
-    wide[..., 0, 0], wide[..., -1, 1] = plane[..., 0], plane[..., -1]
-    torch.lerp(plane[..., 1:], plane[..., :-1], 0.25, out=wide[:, :, 1:, 0])
-    torch.lerp(plane[..., :-1], plane[..., 1:], 0.25, out=wide[:, :, :-1, 1])
-    wide, high = wide.flatten(-2), plane.new_empty((c, h, 2, 2 * w))
-    high[:, 0, 0], high[:, -1, 1] = wide[:, 0], wide[:, -1]
-    torch.lerp(wide[:, 1:], wide[:, :-1], 0.25, out=high[:, 1:, 0])
-    torch.lerp(wide[:, :-1], wide[:, 1:], 0.25, out=high[:, :-1, 1])
-    return high.flatten(1, 2)
-
-
-def _join(luma: Tensor, chroma: Tensor, out: Tensor) -> Tensor:
-    y, (blue, red) = luma.add_(SHIFT), chroma.add_(SHIFT - NEUTRAL)
-    torch.add(y, red, alpha=1 / RED, out=out[0])
-    torch.add(y, blue, alpha=1 / BLUE, out=out[2])
-    torch.add(y, red, alpha=-LUMA[0] / RED / LUMA[1], out=out[1]).add_(blue, alpha=-LUMA[2] / BLUE / LUMA[1])
-    return out

@@ -1,26 +1,26 @@
-"""Displacements of bytes."""
-
-from collections.abc import Sequence
+"""Displacements of bytes, in C."""
 
 import torch
 from torch import Tensor
 
-from .. import built
+from ..built import backend, run, samples, sampling
+from ..warp.maths import MODES
+from . import maths
 
-IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+Open = Tensor | None
+LINEAR = MODES["bilinear"]
 
 
-def displace(
-    image: Tensor,  # (C, H, W), uint8
-    field: Tensor,  # (2, h, w), x and y in pixels: output pixel p takes the input at p + field[p]
-    padding: int,
-    fill: Sequence[float],
-    out: Tensor,  # (C, h, w), uint8, where to write
-) -> bool:
-    """Warp an image linearly by a displacement of every output pixel."""
-    if field.dtype != torch.float32 or not field.is_cpu or not built.can_warp(image, out):
-        return False
-    level, where = built.levels(fill, len(image)), (built.address(image), built.address(out))
-    if level is None:
-        return False
-    return built.library.warp(*where, IDENTITY, False, built.address(field), True, (0, 0), padding, level)
+def _displace(
+    image: Tensor, out: Tensor, open: Open, field: Tensor, mode: int, padding: int, fill: list[float]
+) -> None:
+    run("displace", image, out, open, field.float(), sampling(image, padding, fill))
+
+
+def _lines(image: Tensor, out: Tensor, open: Open, lines: Tensor, mode: int, padding: int, fill: list[float]) -> None:
+    columns, rows = maths.lines_offsets(lines.float(), *image.shape[-2:])
+    run("displace_lines", image, out, open, torch.cat([columns, rows], 1), sampling(image, padding, fill))
+
+
+displace = backend(_displace, lambda image, field, mode, padding, fill: mode == LINEAR and samples(image, fill))
+displace_lines = backend(_lines, lambda image, lines, mode, padding, fill: mode == LINEAR and samples(image, fill))

@@ -1,54 +1,54 @@
 """Displacement fields: images and points moved by them, and their smoothing."""
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...common.dtypes import load, rounded
-from ...common.opaque import by_rows, define, differentiate
-from ..rowop import Out, RowOp, keep_rows, read_nothing
+from ...common.opaque import define, differentiate
+from ..kernel import Kernel, Out
 from ..warp import maths as resample
 from . import c as in_c
 from . import maths
 
 
-def _displace_row(
-    image: Tensor, field: Tensor, _: None, mode: int, padding: int, fill: list[float], out: Out = None
-) -> Tensor:
+def _displace_row(image: Tensor, field: Tensor, mode: int, padding: int, fill: list[float], out: Out) -> Tensor:
     return resample.displacement(image.clone()[None], field[None], mode, padding, fill)[0]
 
 
-def _displace_bytes(
-    image: Tensor, field: Tensor, _: None, mode: int, padding: int, fill: list[float], out: Tensor
-) -> None:
-    if mode != resample.MODES["bilinear"] or not in_c.displace(image, field, padding, fill, out):
-        out.copy_(rounded(_displace_row(load(image), field, None, mode, padding, fill)))
+def nearest_row(image: Tensor, field: Tensor, padding: int, fill: list[float], out: Out) -> Tensor:
+    """Displace a row by a field (2, h, w), which is written over, by the nearest pixel."""
+    x, y = resample.pixel_grid(*field.shape[-2:], field)
+    position = torch.stack([field[0] + x[0], field[1] + y[0]])
+    return resample.sample_row(image, position, resample.BORDERS[padding], fill, out)
 
 
-def _is_still(image: Tensor, field: Tensor, *_: Any) -> list[bool]:
-    return [field.shape[-2:] == image.shape[-2:] and not any(f.aminmax()) for f in field]
+def _moved(image: Tensor, field: Tensor, *config: Any) -> Tensor:
+    return field.flatten(1).any(1)
 
 
-_FIELD = "int mode, int padding, float[] fill"
-_displace = RowOp(
-    "displace",
-    _FIELD,
-    _displace_row,
-    _is_still,
-    lambda image, field, *_: field.shape[-2:],
-    read=read_nothing,
-    on_bytes=_displace_bytes,
-).op
-_displace_nearest = RowOp(
-    "displace_nearest",
-    _FIELD,
-    _displace_row,
-    _is_still,
-    lambda image, field, *_: field.shape[-2:],
-    raw=True,
-    read=read_nothing,
-).op
+def _field_size(image: Tensor, field: Tensor, *config: Any) -> Sequence[int]:
+    return field.shape[-2:]
+
+
+_linear = Kernel(
+    "displace(Tensor image, Tensor field, int mode, int padding, float[] fill)",
+    maths=resample.displacement,
+    row=_displace_row,
+    opens=_moved,
+    backends=[in_c.displace],
+    size=_field_size,
+)
+_nearest = Kernel(
+    "displace_nearest(Tensor image, Tensor field, int padding, float[] fill)",
+    maths=lambda image, field, *config: resample.displacement(image, field, resample.MODES["nearest"], *config),
+    row=nearest_row,
+    opens=_moved,
+    values="own",
+    size=_field_size,
+)
 
 
 def displace(
@@ -59,17 +59,15 @@ def displace(
     fill: list[float],
 ) -> Tensor:  # (B, C, h, w)
     """Warp an image by a displacement of every output pixel; ``nearest`` keeps values of any dtype exact."""
-    config = (*resample.codes(mode, padding), fill)
-    nearest = mode == "nearest"
-    if by_rows(image):
-        return (_displace_nearest if nearest else _displace)(image, field, *config)
-    output = resample.displacement(image if nearest else load(image), field, *config)
-    return keep_rows((field == 0).flatten(1).all(1), image, output)
+    number, border = resample.codes(mode, padding)
+    return _nearest(image, field, border, fill) if mode == "nearest" else _linear(image, field, number, border, fill)
 
 
 def _smooth(noise: Tensor, along_y: Tensor, along_x: Tensor, gate: Tensor) -> Tensor:
-    if not by_rows(noise):
-        return along_y @ noise @ along_x.T
+    return along_y @ noise @ along_x.T
+
+
+def _smooth_rows(noise: Tensor, along_y: Tensor, along_x: Tensor, gate: Tensor) -> Tensor:
     output = torch.zeros_like(noise, memory_format=torch.contiguous_format)
     for i in gate.nonzero().flatten().tolist():
         torch.matmul(along_y, noise[i] @ along_x.T, out=output[i])
@@ -81,11 +79,12 @@ smooth_field = define(
     "(Tensor noise, Tensor along_y, Tensor along_x, Tensor gate) -> Tensor",
     _smooth,
     lambda noise, along_y, along_x, gate: noise.new_empty(noise.shape),
+    on_cpu=_smooth_rows,
 )
 
 
-def _follow(field: Tensor, points: Tensor, iterations: int) -> Tensor:
-    return maths.follow(lambda at: resample.sample_field(field, at), points, iterations)
+def _follow(field: Tensor, points: Tensor, iterations: int, stops: bool = False) -> Tensor:
+    return maths.follow(lambda at: resample.sample_field(field, at), points, iterations, stops)
 
 
 _follow_op = define(
@@ -93,6 +92,7 @@ _follow_op = define(
     "(Tensor field, Tensor points, int iterations) -> Tensor",
     _follow,
     lambda field, points, iterations: torch.empty_like(points),
+    on_cpu=functools.partial(_follow, stops=True),
 )
 differentiate(_follow_op, lambda ctx, gradient: (None, gradient, None))
 

@@ -1,67 +1,82 @@
 """Deformations by a formula of a few numbers a row, and by moved grid lines."""
 
+import functools
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ...common.dtypes import load, rounded
-from ...common.opaque import by_rows, define, differentiate
-from .. import built
-from ..rowop import Out, RowOp, keep_rows
+from ...common.opaque import define, differentiate
+from ..kernel import Kernel, Out
 from ..warp import axes
 from ..warp import maths as resample
 from . import c as in_c
 from . import maths
+from .entry import nearest_row
+
+
+def _by_formula(image: Tensor, params: Tensor, name: str, mode: int, padding: int, fill: list[float]) -> Tensor:
+    field = maths.FORMULAS[name](params, *resample.pixel_grid(*image.shape[-2:], params))
+    return resample.displacement(image, field, mode, padding, fill)
 
 
 class Numbers(NamedTuple):
-    """The numbers of a row's formula, and for thin plates that have their points in common, their bends."""
+    """The numbers (K,) of a row's formula, and for thin plates that have their points in common, their bends."""
 
-    params: list[float]
+    params: Tensor
     bends: Tensor | None
 
 
-def _read_numbers(image: Tensor, params: Tensor, name: str, *_: Any) -> list[Numbers]:
-    numbers = params.tolist()
-    bends, moving = None, [i for i, row in enumerate(numbers) if row[0] != 0]
-    if name == "thin_plate" and len({_points(numbers[i]) for i in moving}) == 1:
-        row = params[moving[0]].detach()
-        bends = maths.plate_bends(row, *resample.pixel_grid(image.shape[-2], image.shape[-1], row))
-    return [Numbers(row, bends) for row in numbers]
+def _read_numbers(image: Tensor, params: Tensor, name: str, *config: Any) -> list[Numbers]:
+    params = params.detach()
+    bends, moving = None, params[params[:, 0] != 0]
+    if name == "thin_plate" and len({_points(row) for row in moving.tolist()}) == 1:
+        bends = maths.plate_bends(moving[0], *resample.pixel_grid(*image.shape[-2:], params))
+    return [Numbers(row, bends) for row in params]
 
 
 def _points(row: list[float]) -> tuple[float, ...]:
     return (*row[1:3], *row[maths.PLATE :: 4], *row[maths.PLATE + 1 :: 4])
 
 
+def _field_of(image: Tensor, numbers: Numbers, name: str) -> Tensor:  # (1, 2, H, W)
+    pixels = resample.pixel_grid(*image.shape[-2:], numbers.params)
+    if numbers.bends is None:
+        return maths.FORMULAS[name](numbers.params[None], *pixels)
+    return maths.plate_of_bends(numbers.params, numbers.bends, *pixels)
+
+
 def _formula_row(
-    image: Tensor,
-    params: Tensor,
-    numbers: Numbers,
-    name: str,
-    mode: int,
-    padding: int,
-    fill: list[float],
-    out: Out = None,
+    image: Tensor, numbers: Numbers, name: str, mode: int, padding: int, fill: list[float], out: Out
 ) -> Tensor:
-    pixels = resample.pixel_grid(image.shape[-2], image.shape[-1], params)
-    if numbers.bends is None or params.requires_grad:
-        field = maths.FORMULAS[name](params[None], *pixels)
-    else:
-        field = maths.plate_of_bends(params, numbers.bends, *pixels)
-    return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
+    return resample.displacement(image.clone()[None], _field_of(image, numbers, name), mode, padding, fill)[0]
 
 
-def _is_still(image: Tensor, params: Tensor, numbers: list[Numbers], *_: Any) -> list[bool]:
-    return [row.params[0] == 0 for row in numbers]
+def _nearest_formula_row(
+    image: Tensor, numbers: Numbers, name: str, padding: int, fill: list[float], out: Out
+) -> Tensor:
+    return nearest_row(image, _field_of(image, numbers, name)[0], padding, fill, out)
 
 
-_SAMPLING = "int mode, int padding, float[] fill"
-_formula = RowOp("displace_by", f"str name, {_SAMPLING}", _formula_row, _is_still, read=_read_numbers).op
-_formula_nearest = RowOp(
-    "displace_by_nearest", f"str name, {_SAMPLING}", _formula_row, _is_still, raw=True, read=_read_numbers
-).op
+def _bends(image: Tensor, params: Tensor, *config: Any) -> Tensor:
+    return params[:, 0] != 0
+
+
+_formula = Kernel(
+    "displace_by(Tensor image, Tensor params, str name, int mode, int padding, float[] fill)",
+    maths=_by_formula,
+    row=_formula_row,
+    read=_read_numbers,
+    opens=_bends,
+)
+_formula_nearest = Kernel(
+    "displace_by_nearest(Tensor image, Tensor params, str name, int padding, float[] fill)",
+    maths=lambda image, params, name, *config: _by_formula(image, params, name, resample.MODES["nearest"], *config),
+    row=_nearest_formula_row,
+    read=_read_numbers,
+    opens=_bends,
+    values="own",
+)
 
 
 def displace_by(
@@ -73,17 +88,14 @@ def displace_by(
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Warp an image by the displacement that a formula gives; ``nearest`` keeps values of any dtype exact."""
-    config = (*resample.codes(mode, padding), fill)
-    nearest = mode == "nearest"
-    if by_rows(image):
-        return (_formula_nearest if nearest else _formula)(image, params, name, *config)
-    field = maths.FORMULAS[name](params, *resample.pixel_grid(image.shape[-2], image.shape[-1], params))
-    output = resample.displacement(image if nearest else load(image), field, *config)
-    return keep_rows(params[:, 0] == 0, image, output)
+    number, border = resample.codes(mode, padding)
+    if mode == "nearest":
+        return _formula_nearest(image, params, name, border, fill)
+    return _formula(image, params, name, number, border, fill)
 
 
-def _follow(params: Tensor, points: Tensor, name: str, iterations: int) -> Tensor:
-    return maths.follow(lambda at: maths.displacement_at(name, params, at), points, iterations)
+def _follow(params: Tensor, points: Tensor, name: str, iterations: int, stops: bool = False) -> Tensor:
+    return maths.follow(lambda at: maths.displacement_at(name, params, at), points, iterations, stops)
 
 
 _follow_op = define(
@@ -91,6 +103,7 @@ _follow_op = define(
     "(Tensor params, Tensor points, str name, int iterations) -> Tensor",
     _follow,
     lambda params, points, name, iterations: torch.empty_like(points),
+    on_cpu=functools.partial(_follow, stops=True),
 )
 differentiate(_follow_op, lambda ctx, gradient: (None, gradient, None, None))
 
@@ -108,65 +121,48 @@ def follow_formula(
 # -------------------------------------------------------------------------------------------------------------- lines
 
 
-def _positions(lines: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-    """Give where columns (B, w) and rows (B, h) of the output are taken."""
-    x, y = resample.pixel_grid(height, width, lines)
-    return tuple(  # type: ignore[return-value]
-        maths.between_lines(lines[:, axis, 0], lines[:, axis, 1], at.flatten()) for axis, at in ((0, x), (1, y))
-    )
-
-
-def lines_field(lines: Tensor, height: int, width: int) -> Tensor:
-    """The displacement (B, 2, h, w)."""
-    x, y = resample.pixel_grid(height, width, lines)
-    at_x, at_y = _positions(lines, height, width)
-    columns, rows = at_x.unsqueeze(1) - x, at_y.unsqueeze(2) - y
-    return torch.stack([columns.expand(-1, height, width), rows.expand(-1, height, width)], 1)
+def _by_lines(image: Tensor, lines: Tensor, mode: int, padding: int, fill: list[float]) -> Tensor:
+    return resample.displacement(image, maths.lines_field(lines, *image.shape[-2:]), mode, padding, fill)
 
 
 def _read_taps(image: Tensor, lines: Tensor, mode: int, padding: int, fill: list[float]) -> list[Any]:
-    if mode != resample.MODES["bilinear"] or (image.dtype == torch.uint8 and built.ready()):
-        return [None] * len(lines)
-    height, width = image.shape[-2:]
-    x, y = _positions(lines.detach().to(torch.promote_types(image.dtype, torch.float32)), height, width)
+    (height, width), lines = image.shape[-2:], lines.detach()
+    if mode != resample.MODES["bilinear"]:
+        return list(lines)
+    x, y = maths.between_all(lines.to(torch.promote_types(image.dtype, torch.float32)), height, width)
     return list(zip(axes.taps(x, width, padding), axes.taps(y, height, padding), strict=True))
 
 
-def _lines_row(
-    image: Tensor,
-    lines: Tensor,
-    taps: tuple[axes.Taps, axes.Taps] | None,
-    mode: int,
-    padding: int,
-    fill: list[float],
-    out: Out = None,
-) -> Tensor:
-    if taps is not None and not lines.requires_grad:
-        return axes.separable(image, *taps, padding, fill, out)
-    field = lines_field(lines[None], image.shape[-2], image.shape[-1])
-    return resample.displacement(image.clone()[None], field, mode, padding, fill)[0]
+def _lines_row(image: Tensor, read: Any, mode: int, padding: int, fill: list[float], out: Out) -> Tensor:
+    """Move the lines of a row by its taps, or where pixels are not blended linearly by its lines."""
+    if isinstance(read, tuple):
+        return axes.separable(image, *read, padding, fill, out)
+    return _by_lines(image.clone()[None], read[None], mode, padding, fill)[0]
 
 
-def _lines_bytes(
-    image: Tensor, lines: Tensor, taps: Any, mode: int, padding: int, fill: list[float], out: Tensor
-) -> None:
-    if built.ready() and mode == resample.MODES["bilinear"]:
-        field = lines_field(lines[None].float(), *image.shape[-2:])[0]
-        if in_c.displace(image, field, padding, fill, out):
-            return
-    out.copy_(rounded(_lines_row(load(image), lines, taps, mode, padding, fill)))
+def _nearest_lines_row(image: Tensor, lines: Tensor, padding: int, fill: list[float], out: Out) -> Tensor:
+    return nearest_row(image, maths.lines_field(lines[None], *image.shape[-2:])[0], padding, fill, out)
 
 
-def _are_still(image: Tensor, lines: Tensor, *_: Any) -> list[bool]:
-    return _still(lines).tolist()
+def _shifted(image: Tensor, lines: Tensor, *config: Any) -> Tensor:
+    return (lines[:, :, 0] != lines[:, :, 1]).flatten(1).any(1)
 
 
-def _still(lines: Tensor) -> Tensor:
-    return (lines[:, :, 0] == lines[:, :, 1]).flatten(1).all(1)
-
-
-_lines = RowOp("displace_lines", _SAMPLING, _lines_row, _are_still, read=_read_taps, on_bytes=_lines_bytes).op
-_lines_nearest = RowOp("displace_lines_nearest", _SAMPLING, _lines_row, _are_still, raw=True, read=_read_taps).op
+_lines = Kernel(
+    "displace_lines(Tensor image, Tensor lines, int mode, int padding, float[] fill)",
+    maths=_by_lines,
+    row=_lines_row,
+    read=_read_taps,
+    opens=_shifted,
+    backends=[in_c.displace_lines],
+)
+_lines_nearest = Kernel(
+    "displace_lines_nearest(Tensor image, Tensor lines, int padding, float[] fill)",
+    maths=lambda image, lines, *config: _by_lines(image, lines, resample.MODES["nearest"], *config),
+    row=_nearest_lines_row,
+    opens=_shifted,
+    values="own",
+)
 
 
 def displace_lines(
@@ -177,10 +173,7 @@ def displace_lines(
     fill: list[float],
 ) -> Tensor:  # (B, C, H, W)
     """Move the lines of a grid, and linearly what is between them."""
-    config = (*resample.codes(mode, padding), fill)
-    nearest = mode == "nearest"
-    if by_rows(image):
-        return (_lines_nearest if nearest else _lines)(image, lines, *config)
-    field = lines_field(lines, image.shape[-2], image.shape[-1])
-    output = resample.displacement(image if nearest else load(image), field, *config)
-    return keep_rows(_still(lines), image, output)
+    number, border = resample.codes(mode, padding)
+    if mode == "nearest":
+        return _lines_nearest(image, lines, border, fill)
+    return _lines(image, lines, number, border, fill)

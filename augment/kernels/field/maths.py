@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...common.opaque import by_rows
+from ..warp.maths import pixel_grid
 
 PLATE = 9  # numbers of a thin plate before those of its points
 STEP = 0.125  # pixels over which a slope is measured
@@ -130,6 +130,26 @@ def between_lines(
     return mapped
 
 
+def between_all(lines: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:  # (B, 2, 2, n)
+    """Where the columns (B, width) and the rows (B, height) of an image are taken."""
+    x, y = (at.flatten() for at in pixel_grid(height, width, lines))
+    return between_lines(lines[:, 0, 0], lines[:, 0, 1], x), between_lines(lines[:, 1, 0], lines[:, 1, 1], y)
+
+
+def lines_offsets(lines: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """How far columns (B, width) and rows (B, height) of an image are displaced."""
+    x, y = (at.flatten() for at in pixel_grid(height, width, lines))
+    at_x, at_y = between_all(lines, height, width)
+    return at_x - x, at_y - y
+
+
+def lines_field(lines: Tensor, height: int, width: int) -> Tensor:
+    """The displacement (B, 2, height, width) by moved lines."""
+    columns, rows = lines_offsets(lines, height, width)
+    size = (-1, height, width)
+    return torch.stack([columns.unsqueeze(1).expand(size), rows.unsqueeze(2).expand(size)], 1)
+
+
 def displacement_at(
     name: str,
     params: Tensor,  # (B, K)
@@ -144,8 +164,12 @@ def follow(
     displacement: Callable[[Tensor], Tensor],  # (B, N, 2) to (B, N, 2)
     points: Tensor,  # (B, N, 2), in the input
     iterations: int,
+    stops: bool = False,
 ) -> Tensor:  # (B, N, 2), in the output
-    """Find where a displacement leads to points from, by Newton's method with steps that shrink until they help."""
+    """Find where a displacement leads to points from, by Newton's method with steps that shrink until they help.
+
+    It may stop when all are found, where to ask so is worth its wait.
+    """
     offsets = points.new_tensor([[0, 0], [STEP, 0], [0, STEP]]).view(3, 1, 2)
 
     def newton(at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -171,6 +195,6 @@ def follow(
         found, step = torch.where(better, trial, found), torch.where(better, step_next, step)
         error = torch.where(better, error_next, error)
         share = torch.where(better, 1.0, share / 2)
-        if by_rows(error) and not (error > enough).any():
+        if stops and not (error > enough).any():
             break
     return found

@@ -64,21 +64,6 @@ def _collage(image: Tensor, output: Tensor, _: None, tiles: Tensor, h: int, w: i
             out[here] = image[source][there]
 
 
-def _pull_collage(gradient: Tensor, image: Tensor, tiles: Tensor, h: int, w: int, base: bool) -> Tensor:
-    total = gradient.new_zeros(image.shape)
-    for i, row in enumerate(tiles.tolist()):
-        rest = gradient[i].clone()
-        for tile in reversed(row):
-            window = _windows(tile, image.shape[-2:])
-            if window is not None:
-                source, there, here = window
-                total[source][there] += rest[here]
-                rest[here] = 0
-        if base:
-            total[i] += rest
-    return total
-
-
 def collage_of_pixels(image: Tensor, tiles: Tensor, h: int, w: int, base: bool) -> Tensor:
     """A collage by an index for every pixel."""
     x, y = (axis.expand(1, h, w) for axis in pixel_grid(h, w, tiles))
@@ -94,10 +79,33 @@ def collage_of_pixels(image: Tensor, tiles: Tensor, h: int, w: int, base: bool) 
     return torch.where(found.unsqueeze(1), output, torch.zeros_like(output))
 
 
+def _spread(gradient: Tensor, tiles: Tensor, height: int, width: int, base: bool) -> Tensor:
+    total = gradient.new_zeros((*gradient.shape[:2], height, width))
+    for i, row in enumerate(tiles.tolist()):
+        rest = gradient[i].clone()
+        for tile in reversed(row):
+            window = _windows(tile, (height, width))
+            if window is not None:
+                source, there, here = window
+                total[source][there] += rest[here]
+                rest[here] = 0
+        if base:
+            total[i] += rest
+    return total
+
+
+_spread_collage = Kernel(
+    "spread_collage(Tensor gradient, Tensor tiles, SymInt height, SymInt width, bool base)",
+    maths=_spread,
+    backends=[Backend(lambda gradient, out, _, *args: out.copy_(_spread(gradient, *args)))],
+    values="own",
+    size=lambda gradient, tiles, height, width, base: (height, width),
+    transpose=lambda gradient, size, tiles, height, width, base: collage(gradient, tiles, *size, base),
+)
 collage = Kernel(
     "collage(Tensor image, Tensor tiles, SymInt h, SymInt w, bool base)",
     maths=collage_of_pixels,
-    pulls=_pull_collage,
+    transpose=lambda gradient, size, tiles, h, w, base: _spread_collage(gradient, tiles, *size, base),
     backends=[Backend(_collage)],
     values="own",
     size=lambda image, tiles, h, w, base: (h, w),

@@ -98,7 +98,7 @@ def separable(
     image = odd_lines(image.shape, image).copy_(image) if image.shape[2] % LINE == 0 else image.clone()
     for taps, into in ((x, None), (y, out if whole else None)):
         image = image.transpose(1, 2).contiguous()
-        if taps is x and image.shape[2] % LINE == 0 and not image.requires_grad:
+        if taps is x and image.shape[2] % LINE == 0:
             into = odd_lines((len(image), len(x.before), image.shape[2]), image)
         image = torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
     if whole:
@@ -117,56 +117,7 @@ def odd_lines(shape: Sequence[int], like: Tensor) -> Tensor:  # (C, H, W)
     return like.new_empty((*shape[:2], shape[2] + 1))[..., : shape[2]]
 
 
-class Window(NamedTuple):
-    """A window of an image that becomes a whole output.
-
-    Attributes:
-        rows, columns: the window.
-        flips: the axes along which the output is turned round.
-        corners: whether the centres of the corner pixels of window and output meet, or their edges.
-    """
-
-    rows: slice
-    columns: slice
-    flips: list[int]
-    corners: bool
-
-
 APART = 1e-3  # pixels that an edge may lie beside a whole number for rounding
-
-
-def windows(
-    matrix: Tensor,  # (B, 2, 3), output pixel -> input pixel, without rotation or shear
-    height: int,
-    width: int,
-    h: int,
-    w: int,
-    padding: int,
-) -> list[Window | None]:
-    """Find for each row of a batch the whole-pixel window that becomes an h by w output; None where there is none.
-
-    Nothing beside the window is looked at.
-    """
-    matrix = matrix.double()
-    factor, first = torch.stack([matrix[:, 1, 1], matrix[:, 0, 0]], 1), matrix[:, :, 2].flip(1)
-    size, count = torch.tensor([height, width]), torch.tensor([h, w])
-    last = first + factor * (count - 1)
-    low, high = torch.minimum(first, last), torch.maximum(first, last)
-    turned = (factor < 0).tolist()
-    found: list[Window | None] = [None] * len(matrix)
-    for corners, reach in ((True, 0.0), (False, (factor.abs() - 1) / 2)):
-        start, stop = low - reach, high + reach + 1
-        whole = ((start - start.round()).abs() < APART) & ((stop - stop.round()).abs() < APART)
-        before, after = low > start - APART, high < stop - 1 + APART
-        if padding == PADDINGS["border"]:
-            before, after = before | (start < APART), after | (stop > size - APART)
-        fits = whole & before & after & (start > -APART) & (stop < size + APART) & (count > 1)
-        rows = zip(fits.all(1).tolist(), start.round().int().tolist(), stop.round().int().tolist(), strict=True)
-        for i, (fit, (top, left), (bottom, right)) in enumerate(rows):
-            if fit:
-                flips = [axis for axis, turn in zip((1, 2), turned[i], strict=True) if turn]
-                found[i] = Window(slice(top, bottom), slice(left, right), flips, corners)
-    return found
 
 
 def shifted(
@@ -211,6 +162,5 @@ def stretch(image: Tensor, axis: int, first: int, n: int, border: str, level: Te
 
 
 def blend(image: Tensor, taps: Taps, out: Tensor | None = None) -> Tensor:
-    """Blend neighbouring lines (C, H, W) of an image, in ``out`` where there is no gradient."""
-    into = None if image.requires_grad or taps.share.requires_grad else out
-    return torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=into)
+    """Blend neighbouring lines (C, H, W) of an image."""
+    return torch.lerp(image.index_select(1, taps.before), image.index_select(1, taps.after), taps.share, out=out)

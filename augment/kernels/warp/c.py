@@ -1,83 +1,55 @@
-"""Geometry of bytes."""
+"""Geometry in C: of bytes where pixels are blended, and of any dtype where whole ones move."""
 
-from collections.abc import Sequence
+import struct
 
 import torch
 from torch import Tensor
 
+from ...common.vocabulary import BORDERS
 from .. import built
+from ..built import MOST_PIXELS, backend, run, samples, sampling
+from ..kernel import Backend
+from . import maths
 
-MOST_LEVELS = 4
-EDGE = 1  # as ``kernels.warp.maths.PADDINGS`` numbers it
-Axis = tuple[float, float, int, int]  # factor, offset, start, size: see csrc/image.h
-
-
-def resample_axes(
-    image: Tensor,  # (C, H, W), uint8
-    y: Axis,
-    x: Axis,
-    padding: int,  # a number of ``kernels.warp.maths.PADDINGS``
-    fill: Sequence[float],  # one value or one a channel
-    out: Tensor,  # (C, h, w), uint8, where to write
-) -> bool:
-    """Resample a window of an image linearly along both axes; what is beside the window is padding."""
-    if not built.fits(image, out):
-        return False
-    level = built.levels(fill, len(image))
-    if level is None or not (image.numel() and out.numel()):
-        return False
-    return built.library.resample_axes(built.address(image), built.address(out), y, x, padding, level)
+Open = Tensor | None
+LINEAR = maths.MODES["bilinear"]
 
 
-def resize(
-    image: Tensor,  # (C, H, W), uint8
-    rows: slice,
-    columns: slice,
-    flips: Sequence[int],  # the axes along which the output is turned round
-    corners: bool,  # whether the centres of the corner pixels of window and output meet, or their edges
-    out: Tensor,  # (C, h, w), uint8, where to write
-) -> bool:
-    """Resize a window of an image linearly; what is beside the window is not looked at."""
-    y = _stretched(rows, out.shape[1], corners, 1 in flips)
-    return resample_axes(image, y, _stretched(columns, out.shape[2], corners, 2 in flips), EDGE, (), out)
+def _permute(
+    image: Tensor, out: Tensor, open: Open, matrix: Tensor, h: int, w: int, border: str, fill: list[float]
+) -> None:
+    level, size = b"", image.element_size()
+    if border == "constant" and any(fill):
+        values = maths.per_channel(fill, image).flatten().view(-1, 1).view(torch.uint8).tolist()
+        level = b"".join(bytes(value).ljust(16, b"\0") for value in values)
+        level *= image.shape[1] if len(values) == 1 else 1
+    head = struct.pack("2i", (*BORDERS, "symmetric").index(border), size)
+    run("permute", image, out, open, matrix.double(), head + level.ljust(16 * image.shape[1], b"\0"))
 
 
-def _stretched(window: slice, n: int, corners: bool, turned: bool) -> Axis:
-    size = window.stop - window.start
-    factor = (size - 1) / max(n - 1, 1) if corners else size / n
-    offset = 0.0 if corners else (factor - 1) / 2
-    if turned:
-        factor, offset = -factor, offset + factor * (n - 1)
-    return factor, offset, window.start, size
+def _resize(image: Tensor, out: Tensor, open: Open, h: int, w: int, corners: bool) -> None:
+    run("resize", image, out, open, None, struct.pack("i", corners))
 
 
-def warp(
-    image: Tensor,  # (C, H, W), uint8
-    matrix: Sequence[Sequence[float]],  # output pixel -> input pixel; its last row is (0, 0, 1) unless projective
+def _warp(
+    image: Tensor,
+    out: Tensor,
+    open: Open,
+    matrix: Tensor,
+    h: int,
+    w: int,
+    mode: int,
+    padding: int,
+    fill: list[float],
     projective: bool,
-    levels: tuple[int, int],  # how it is filtered before along x and y: see ``kernels.warp.maths.smoothed``
-    padding: int,  # a number of ``kernels.warp.maths.PADDINGS``
-    fill: Sequence[float],  # one value or one a channel
-    out: Tensor,  # (C, h, w), uint8, where to write
-) -> bool:
-    """Warp an image linearly by a homography."""
-    if max(levels) > MOST_LEVELS or not built.can_warp(image, out):
-        return False
-    level, where = built.levels(fill, len(image)), built.address(out)
-    if level is None:
-        return False
-    return built.library.warp(built.address(image), where, matrix, projective, where, False, levels, padding, level)
+    filtered: bool,
+) -> None:
+    numbers = matrix.flatten(1).double()
+    if filtered:
+        numbers = torch.cat([numbers, maths.levels_of(matrix, h, w)], 1)
+    run("warp", image, out, open, numbers, sampling(image, padding, fill, projective, filtered))
 
 
-def rearrange(
-    image: Tensor,  # (B, C, H, W), uint8, whose axes may be exchanged
-    flips: Sequence[int],  # of the axes -2 and -1
-    rows: Sequence[bool],  # those that are copied
-    out: Tensor,  # (B, C, H, W), uint8, where to write
-) -> bool:
-    """Copy images turned round along axes."""
-    if built.library is None or image.dtype != torch.uint8 or image.device.type != "cpu" or not out.numel():
-        return False
-    (step, *strides), (out_step, *out_strides) = image.stride(), out.stride()
-    places = (image.data_ptr(), image.shape[1:], strides), (out.data_ptr(), out.shape[1:], out_strides)
-    return built.library.rearrange(*places, step, out_step, -2 in flips, -1 in flips, bytes(rows))
+permute = Backend(_permute, lambda image, *args: built.library is not None and image.numel() > 0)
+resize = backend(_resize, lambda image, *args: 0 < image.shape[2] * image.shape[3] <= MOST_PIXELS)
+warp = backend(_warp, lambda image, matrix, h, w, mode, padding, fill, *args: mode == LINEAR and samples(image, fill))

@@ -9,10 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...common.opaque import by_rows
+from ...common.constants import Kept
+from . import matrices as geometry
 
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2, "constant": 0, "replicate": 1}
+IDENTITY = Kept(torch.eye(3))
 BORDERS = ("constant", "replicate", "symmetric")  # what the paddings are called where whole pixels are taken
 
 
@@ -106,8 +108,6 @@ def sample_nearest(
 
     A position that rounding left just below a half counts as the half that it is.
     """
-    if by_rows(image) and image.shape[0] == 1:
-        return sample_row(image[0], position[0].detach().clone(), border, fill).unsqueeze(0)
     height, width = image.shape[-2:]
     x, y = (position + (0.5 + max(height, width) * 2**-22)).floor().unbind(1)
     row, column = fold_index(y, height, border), fold_index(x, width, border)
@@ -224,6 +224,11 @@ def levels(span: Tensor) -> Tensor:
     The whole number nearest to the logarithm, as mip maps are chosen (OpenGL 4.6, section 8.14).
     """
     return span.log2().round().clamp(0, LEVELS)
+
+
+def levels_of(matrix: Tensor, h: int, w: int) -> Tensor:  # (B, 3, 3) to (B, 2)
+    """The levels along x and y of homographies from the pixels of an h by w output to those of the input."""
+    return levels(geometry.shrinkage(matrix, h, w))
 
 
 def smoothed(image: Tensor, axis: int, level: int) -> Tensor:  # (B, C, H, W), floating

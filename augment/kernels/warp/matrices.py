@@ -5,7 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from ...common.constants import Kept
+
 Entry = float | int | Tensor
+LAST_ROW = Kept(torch.tensor([[0.0, 0.0, 1.0]]))
 
 
 def matrix3(entries: Sequence[Entry], like: Tensor) -> Tensor:
@@ -28,8 +31,8 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 def adjugate(m: Tensor) -> Tensor:
     """The adjugate of matrices (B, 3, 3)."""
-    x, y, z = m.unbind(-2)
-    return torch.stack([torch.linalg.cross(y, z), torch.linalg.cross(z, x), torch.linalg.cross(x, y)], -1)
+    twice = torch.cat([m, m], -2)
+    return torch.linalg.cross(twice[..., 1:4, :], twice[..., 2:5, :]).mT
 
 
 def invert(m: Tensor) -> Tensor:
@@ -96,23 +99,14 @@ def affine(
 
     The shear maps (x, y) to (x - tan(sx) y, -tan(sy) x + (1 + tan(sx) tan(sy)) y) around the centre.
     """
-    cx, cy = center.unbind(1)
-    tan_x, tan_y = torch.deg2rad(shear_x).tan(), torch.deg2rad(shear_y).tan()
-    shear = matrix3([1, -tan_x, 0, -tan_y, 1 + tan_x * tan_y, 0, 0, 0, 1], angle)
-    turn = torch.deg2rad(angle)
-    cos, sin = turn.cos(), turn.sin()
-    sx, sy = scale.unbind(1)
-    linear = product(matrix3([cos * sx, -sin * sy, 0, sin * sx, cos * sy, 0, 0, 0, 1], angle), shear)
-    moved = transform_points(linear, center.unsqueeze(1)).squeeze(1)
-    shift_x, shift_y = (center - moved + translations).unbind(1)
-    return torch.stack(
-        [
-            torch.stack([linear[:, 0, 0], linear[:, 0, 1], shift_x], 1),
-            torch.stack([linear[:, 1, 0], linear[:, 1, 1], shift_y], 1),
-            linear[:, 2],
-        ],
-        1,
-    )
+    turn, tangents = torch.deg2rad(angle), torch.deg2rad(torch.stack([shear_x, shear_y], 1)).tan()
+    cos, sin, tan_x, tan_y = turn.cos(), turn.sin(), tangents[:, :1], tangents[:, 1:]
+    first = torch.stack([cos, sin], 1) * scale[:, :1]  # the columns of a rotation
+    second = torch.stack([-sin, cos], 1) * scale[:, 1:]
+    columns = first - second * tan_y, second * (1 + tan_x * tan_y) - first * tan_x
+    shift = center - (columns[0] * center[:, :1] + columns[1] * center[:, 1:]) + translations
+    rows = torch.stack([*columns, shift], 2).to(torch.promote_types(angle.dtype, torch.float32))
+    return torch.cat([rows, LAST_ROW.on(rows.device).to(rows.dtype).expand(len(rows), 1, 3)], 1)
 
 
 def shear(
