@@ -15,10 +15,4 @@ typedef struct {
     ptrdiff_t plane, line, pixel; /* elements from one to the next */
 } Image;
 
-typedef struct {
-    float *data;
-    ptrdiff_t channels, height, width;
-    ptrdiff_t plane, line, pixel;
-} Floats;
-
 #endif

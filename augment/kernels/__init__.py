@@ -1,7 +1,7 @@
-"""The opaque ops: data movement that the compiler would turn into scalar loops, and work that a row can be spared.
+"""How batches are computed: one entry a kernel, which picks a backend for the device and the batch.
 
-On the CPU a batch goes row by row through an op of ``RowOp``; on other devices the same functions run on the whole
-batch inside the graph, where the compiler fuses them, and a select puts back the rows that do not change.
+Where a backend serves the device, a kernel is an opaque op; elsewhere its maths are in the graph, which the compiler
+fuses.
 """
 
 from .blur.entry import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
