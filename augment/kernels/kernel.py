@@ -1,10 +1,11 @@
 """One entry for every kernel: what a batch is computed by, and all that kernels have in common."""
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..common.dtypes import load, rounded, store
 from ..common.opaque import define, differentiate, recording
@@ -141,7 +142,10 @@ class Kernel:
         open = self.opens(image, *args) if self.opens is not None and self.keeps(image, output) else None
         for backend in self.backends:
             if backend.serves(image) and backend.takes(image, *args):
-                backend.run(image, output, open, *args)
+                try:
+                    backend.run(image, output, open, *args)
+                except MemoryError:
+                    raise MemoryError(f"{_caller(self.name)}: no memory for {tuple(image.shape)}") from None
                 return output
         self.by_rows(image, output, open, *args)
         return output
@@ -237,6 +241,16 @@ class Kernel:
 
 
 KERNELS: dict[str, Kernel] = {}
+
+
+def _caller(name: str) -> str:
+    """The class of the op that is being called, for messages; a kernel's own name where there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if isinstance(owner := frame.f_locals.get("self"), nn.Module):
+            return type(owner).__name__
+        frame = frame.f_back
+    return name
 
 
 def holds_pixels(image: Tensor) -> bool:
