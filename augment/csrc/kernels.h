@@ -11,12 +11,12 @@
     KERNEL(zoom_blur, 5, 0)          \
     KERNEL(disk_blur, 3, 0)          \
     KERNEL(permute, 0.1, 1)          \
-    KERNEL(resize, 0.3, 1)           \
-    KERNEL(warp, 1, 1)               \
+    KERNEL(resize, 0.4, 1)           \
+    KERNEL(warp, 0.8, 1)             \
     KERNEL(displace, 1, 1)           \
     KERNEL(displace_lines, 1, 1)     \
-    KERNEL(jpeg, 1, 0)               \
-    KERNEL(downscale, 0.5, 0)
+    KERNEL(jpeg, 1.6, 0)             \
+    KERNEL(downscale, 0.2, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
