@@ -1,41 +1,20 @@
 """Image augmentations for PyTorch: batched, differentiable, compiled whole. ``import augment as K``."""
 
 from . import composition as composition
-from . import ops, policies, saving
+from . import containers, ops, policies, saving
 from . import policies as auto
 from .common.checks import checks
-from .containers import (
-    AugmentationSequential,
-    ImageSequential,
-    ManyToManyAugmentationDispatcher,
-    ManyToManyAugmentationDispather,
-    ManyToOneAugmentationDispatcher,
-    ManyToOneAugmentationDispather,
-    OneOf,
-    ParamItem,
-    PatchSequential,
-    RandomApply,
-    RandomOrder,
-    SomeOf,
-    VideoSequential,
-)
+from .containers import *  # noqa: F403
 from .containers.compiled import TVTensors
 from .kinds.augmentation import AugmentationBase2D
 from .kinds.geometric import GeometricAugmentationBase2D, RigidAffineAugmentationBase2D
 from .kinds.intensity import IntensityAugmentationBase2D
 from .kinds.mix import Mix
 from .maps.deformation import Deformation, Field
+from .maps.recolour import Recolour
+from .maps.recolours import Blend, Channels, Curve, Line, Pixels, Steps, Stretch
 from .maps.warp import Homography, Permutation, Warp
 from .ops import *  # noqa: F403
-from .ops import (
-    PatchMix,
-    RandomCopyPaste,
-    RandomCutMixV2,
-    RandomJigsaw,
-    RandomMixUpV2,
-    RandomMosaic,
-    RandomTransplantation,
-)
 from .policies import AugMix, AutoAugment, RandAugment, TrivialAugment, TrivialAugmentWide
 from .sampling.params import Param
 from .sampling.ranges import Range
@@ -49,42 +28,30 @@ __all__ = [
     "KEYS",
     "AugMix",
     "AugmentationBase2D",
-    "AugmentationSequential",
     "AutoAugment",
+    "Blend",
     "Boxes",
+    "Channels",
+    "Curve",
     "Deformation",
     "Field",
     "GeometricAugmentationBase2D",
     "Homography",
-    "ImageSequential",
     "IntensityAugmentationBase2D",
-    "ManyToManyAugmentationDispatcher",
-    "ManyToManyAugmentationDispather",
-    "ManyToOneAugmentationDispatcher",
-    "ManyToOneAugmentationDispather",
+    "Line",
     "Mix",
-    "OneOf",
     "Param",
-    "ParamItem",
-    "PatchMix",
-    "PatchSequential",
     "Permutation",
+    "Pixels",
     "RandAugment",
-    "RandomApply",
-    "RandomCopyPaste",
-    "RandomCutMixV2",
-    "RandomJigsaw",
-    "RandomMixUpV2",
-    "RandomMosaic",
-    "RandomOrder",
-    "RandomTransplantation",
     "Range",
+    "Recolour",
     "RigidAffineAugmentationBase2D",
-    "SomeOf",
+    "Steps",
+    "Stretch",
     "TVTensors",
     "TrivialAugment",
     "TrivialAugmentWide",
-    "VideoSequential",
     "Warp",
     "auto",
     "checks",
@@ -98,4 +65,5 @@ __all__ = [
     "to_yaml",
     "unpad_labels",
 ]
+__all__ += containers.__all__
 __all__ += ops.__all__

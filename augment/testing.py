@@ -10,6 +10,7 @@ import torch
 from . import ops as _ops
 from .kinds.augmentation import Augmentation
 from .kinds.geometric import Geometric
+from .kinds.mix import Mix
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     "CenterCrop": {"size": (12, 14)},
@@ -35,7 +36,6 @@ ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
     },
     "RandomGaussianBlur": {"kernel_size": 5, "sigma": (0.5, 2.0)},
     "RandomGaussianNoise": {"std": 0.1},
-    "RandomGrayscale": {},
     "RandomIoUCrop": {"max_scale": 0.9, "sampler_options": (0.1, 0.5)},
     "RandomMedianBlur": {"kernel_size": (3, 3)},
     "RandomMotionBlur": {"kernel_size": 5, "angle": 45.0, "direction": 1.0},
@@ -87,8 +87,6 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "RandomRain[count]": {"number_of_drops": (5, 20), "drop_height": (1, 3), "drop_width": (-7, 7)},
     "Resize[antialias]": {"size": (12, 14), "antialias": True},
 }
-
-
 MIXES: Mapping[str, Mapping[str, Any]] = {
     "PatchMix": {"patch_size": 5},
     "RandomJigsaw": {"grid": (2, 4)},
@@ -126,12 +124,16 @@ class Case:
 
 def ops() -> dict[str, type[Augmentation]]:
     """Every op by name."""
-    return {name: getattr(_ops, name) for name in _ops.__all__}
+    return {name: op for name, op in _exported().items() if op.kind is not Mix}
 
 
 def mixes() -> list[Case]:
     """A case for every op that combines rows, which are no part of ``ops``: no row of theirs stands alone."""
-    return [Case(op.__name__, op, MIXES.get(op.__name__, {})) for op in _ops.MIXES]
+    return [Case(name, op, MIXES.get(name, {})) for name, op in _exported().items() if op.kind is Mix]
+
+
+def _exported() -> dict[str, type[Augmentation]]:
+    return {name: getattr(_ops, name) for name in _ops.__all__}
 
 
 def cases(variants: bool = True) -> list[Case]:

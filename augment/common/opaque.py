@@ -5,17 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 LIBRARY = torch.library.Library("augment", "DEF")
 MAKER: Any = getattr(torch._library, "autograd", None)  # of what ``torch.library.register_autograd`` registers
 MAKES = hasattr(MAKER, "make_autograd_impl") and hasattr(MAKER, "Info")
-ROW_DEVICES = ("cpu",)  # where opaque ops do a batch row by row; elsewhere the graph holds what does it as a whole
-
-
-def by_rows(tensor: Tensor) -> bool:
-    """Whether a batch is done row by row on a tensor's device, where the host can read a value without a wait."""
-    return tensor.device.type in ROW_DEVICES
 
 
 def define(

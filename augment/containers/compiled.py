@@ -33,10 +33,6 @@ class TVTensors(nn.Module):
     def forward(self, *args: Any, data_keys: Sequence[Any] | None = None, **options: Any) -> Any:
         """Augment a sample, as the container does."""
         if not found(args):
-            return (
-                self.pipeline(*args, **options)
-                if data_keys is None
-                else self.pipeline(*args, data_keys=data_keys, **options)
-            )
+            return self.pipeline(*args, **({} if data_keys is None else {"data_keys": data_keys}), **options)
         keys = getattr(self.pipeline, "data_keys", None) if data_keys is None else read_keys(data_keys)
         return call(self.pipeline, args, keys, **options)

@@ -1,5 +1,6 @@
 """What all containers share: the draw for their children, and the way of targets through them and back."""
 
+import functools
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,8 +14,8 @@ from ..common.types import Flags, Params
 from ..kinds.augmentation import Augmentation
 from ..kinds.call import Call
 from ..sampling.copies import repeat_rows
-from ..sampling.draw import Draw, Stream
-from ..sampling.items import CHOSEN, ParamItem, as_items, drawn, given_shape
+from ..sampling.draw import Draw, Drawing, Stream, as_device
+from ..sampling.items import CHOSEN, ParamItem, as_items, given_shape
 from ..sampling.params import SHAPE, repeated_shape
 from ..targets import samples
 from ..targets.target import Target
@@ -22,12 +23,12 @@ from . import fuse
 from .merging import check_chosen, merged, merged_matrix
 from .modules import believed_size
 from .selection import Selection
-from .steps import Later, Node, Step, step_of
+from .steps import Asked, Later, Node, Step, draw_each, step_of
 
 Size = tuple[int, int]
 
 
-class Container(Node):
+class Container(Drawing, Node):
     """Base class of the containers.
 
     Args:
@@ -58,25 +59,19 @@ class Container(Node):
         self.fuse = False
         self._plan = fuse.Plan()
         self.clips = any(isinstance(child, Container) and child.clips for child in args)
-        if self.clips:
-            self._refuse_images(args)
-        self._params: list[ParamItem] | None = None
-        self._given_shape: Sequence[int] = ()
-        self._stream: Stream | None = None
-        self._own_stream: Stream | None = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        own_forward(cls)
-
-    def _refuse_images(self, args: Sequence[nn.Module]) -> None:
-        """Refuse what takes images beside what takes videos."""
         for i, child in enumerate(args):
-            if isinstance(child, Augmentation) or (isinstance(child, Container) and not child.clips):
+            images = isinstance(child, Augmentation) or (isinstance(child, Container) and not child.clips)
+            if self.clips and images:
                 raise ValueError(
                     f"args[{i}]: expected what takes videos beside a VideoSequential, got {type(child).__name__}; "
                     "put it into a VideoSequential"
                 )
+        self._params: list[ParamItem] | None = None
+        self._given_shape: Sequence[int] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own_forward(cls)
 
     def forward_parameters(
         self,
@@ -86,48 +81,37 @@ class Container(Node):
         after: Sequence[Tensor] = (),
         rows: Tensor | None = None,
     ) -> list[ParamItem]:
-        """Draw the parameters of all children for a batch (B, C, H, W), one after the other.
+        """Draw the parameters of all children for a batch (B, C, H, W), or for videos, one after the other.
 
         Modules that are no ops are taken to keep the size. Args and Returns as of an op; ``rows`` are those that a
         container around has chosen.
         """
+        return self.draw(batch_shape, Asked(generator, device, after, rows))
+
+    def draw(self, shape: Sequence[int], asked: Asked) -> list[ParamItem]:
+        """Draw what ``forward_parameters`` gives."""
         if self.selection is not None:
-            return self._forward_choice(self.selection, batch_shape, generator, device, after, rows)
-        items = []
+            return self._draw_choice(self.selection, shape, asked)
+        batches = []
         for step in self._children():
-            data = step.draw(batch_shape, generator, device, after, rows)
-            after = [*after, *drawn(data)]
-            items.append(ParamItem(step.name, data))
-            batch_shape = (*batch_shape[:-2], *step.output_size((batch_shape[-2], batch_shape[-1])))
-        return items
+            batches.append((step, shape, asked.rows))
+            shape = (*shape[:-2], *step.output_size((shape[-2], shape[-1])))
+        return draw_each(batches, asked)
 
     def _children(self) -> list[Step]:
         return [step_of(name, child) for name, child in self.named_children()]
 
-    def _forward_choice(
-        self,
-        selection: Selection,
-        shape: Sequence[int],
-        generator: torch.Generator | None,
-        device: torch.device | str | None,
-        after: Sequence[Tensor],
-        rows: Tensor | None,
-    ) -> list[ParamItem]:
+    def _draw_choice(self, selection: Selection, shape: Sequence[int], asked: Asked) -> list[ParamItem]:
         """Draw which children run, and their parameters for every round."""
         self._output((shape[-2], shape[-1]))
-        if not isinstance(device, torch.device):
-            device = torch.get_default_device() if device is None else torch.device(device)
-        stream = self._stream if generator is None else Stream(generator)
-        draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, after, selection.p)
+        device, rows = as_device(asked.device), asked.rows
+        stream = self._stream if asked.generator is None else Stream(asked.generator)
+        draw = Draw(shape, device, selection.columns, stream, self.same_on_batch, asked.after, selection.p)
         chosen = selection(draw.u) & draw.gate.view(-1, 1, 1)
         chosen = chosen if rows is None else chosen & rows.view(-1, 1, 1)
-        items = [ParamItem(CHOSEN, {CHOSEN: chosen, SHAPE: torch.tensor(list(shape))})]
-        after = [*draw.drawn, chosen]
-        for step, place in self._places():
-            data = step.draw(shape, generator, device, after, chosen[place])
-            after = [*after, *drawn(data)]
-            items.append(ParamItem(step.name, data))
-        return items
+        head = ParamItem(CHOSEN, {CHOSEN: chosen, SHAPE: torch.tensor(list(shape))})
+        batches = [(step, shape, chosen[place]) for step, place in self._places()]
+        return [head, *draw_each(batches, replace(asked, device=device, after=[*draw.drawn, chosen]))]
 
     def output_size(self, size: Size) -> Size:
         """The (h, w) that comes out of an (H, W) input."""
@@ -180,7 +164,7 @@ class Container(Node):
             used.extend(ParamItem(step.name, own) for step, own in zip(group, data, strict=True))
             return targets
 
-        if head is not None and self._merges(head, self._given_shape):
+        if head is not None and self._merges(self._given_shape):
             runs = [lambda t, s=s: run(s, t) for s in steps]
             targets = merged(targets, runs, head[CHOSEN], self._holds(self._given_shape))
         else:
@@ -198,7 +182,7 @@ class Container(Node):
         """Lead all targets back through all children; ``where`` is the path to the container."""
         head, steps = self._steps(params, where)
         self._refuse_plain()
-        if head is not None and self._merges(head, shape := self._shape_then(params)):
+        if head is not None and self._merges(shape := self._shape_then(params)):
             backwards = [lambda t, s=s: s.lead_back(t, options) for s in steps]
             return merged(targets, backwards, head[CHOSEN], self._holds(shape))
         for run in reversed(self._runs(steps, options)):
@@ -267,7 +251,7 @@ class Container(Node):
             raise TypeError(f"{where}: params[{CHOSEN!r}]: expected a dict of tensors, got {chosen!r:.80}")
         return chosen, steps
 
-    def _merges(self, head: Params, shape: Sequence[int]) -> bool:
+    def _merges(self, shape: Sequence[int]) -> bool:
         """Whether children change the size, so that each has to see what came in."""
         self._output(size := (shape[-2], shape[-1]))
         return not self._keeps(size)
@@ -293,29 +277,14 @@ class Container(Node):
         if self.transformation_matrix_mode == "skip":
             return None
         matrices = [step.matrix(self.transformation_matrix_mode == "rigid") for step in steps]
-        if head is not None and self._merges(head, shape := self._shape_then(params)):
+        if head is not None and self._merges(shape := self._shape_then(params)):
             return merged_matrix(matrices, head[CHOSEN], self._holds(shape))
-        total: Tensor | None = None
-        for matrix in matrices:
-            if matrix is not None:
-                total = matrix if total is None else matrix @ total
-        return total
+        found = [matrix for matrix in matrices if matrix is not None]
+        return functools.reduce(lambda before, matrix: matrix @ before, found) if found else None
 
-    def _drawing(self) -> Iterator["Augmentation | Container"]:
-        """All that draws: the ops and the containers inside, and this one."""
+    def _drawing(self) -> "Iterator[Augmentation | Container]":
+        """The ops and the containers inside, and this one."""
         return (m for m in self.modules() if isinstance(m, (Augmentation, Container)))
-
-    @property
-    def generator(self) -> torch.Generator | None:
-        """Where all ops draw from, eager and compiled; None for the default generator of the image's device."""
-        return None if self._stream is None else self._stream.generator
-
-    @generator.setter
-    def generator(self, generator: torch.Generator | None) -> None:
-        if generator is not None:
-            self._own_stream = Stream.renewed(self._own_stream, generator)
-        for module in self._drawing():
-            module._stream = None if generator is None else self._own_stream
 
     def _apply(self, fn: Any, recurse: bool = True) -> "Container":
         super()._apply(fn, recurse)

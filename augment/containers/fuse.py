@@ -16,11 +16,11 @@ from ..common.vocabulary import BORDER_MODES, RESAMPLE
 from ..kinds.augmentation import Augmentation
 from ..kinds.call import Call, Ready
 from ..kinds.geometric import Geometric
-from ..maps.warp import Fused, Homography, Permutation
+from ..kinds.intensity import Intensity
+from ..maps.warp import Fused, Homography, Permutation, Warp
 from ..targets import moving as mv
 from ..targets import target as tg
 from ..targets.target import Target
-from . import colour_run
 from .modules import check_images
 from .steps import Later, OpStep, Step
 
@@ -79,7 +79,7 @@ def _way(op: nn.Module, options: Mapping[str, Flags]) -> "Sampling | str | None"
     """How an op can be one with others; None where it cannot."""
     if isinstance(op, Geometric):
         return sampling_of(op, op.flags_for(options))
-    return "colour" if colour_run.fits(op) else None
+    return "colour" if isinstance(op, Intensity) and op.recolours else None
 
 
 def _joined(before: "Sampling | str | None", own: "Sampling | str | None") -> "Sampling | str | None":
@@ -112,9 +112,6 @@ def sampling_of(op: Geometric, flags: Flags) -> Sampling | None:
     """How an op looks at an image; None where it cannot be one with others."""
     if not op.composes or op.looks_at_boxes or op.overrides - {"compute_transformation", "generate_parameters"}:
         return None
-    special = op.whole_pixels or not op.looks_beyond  # which holds for the warp of the class that says so
-    if not _is_own(type(op).warp) or (special and not _is_own(type(op).compute_transformation)):
-        return None
     resample = None if op.whole_pixels else _resample(flags)
     if not op.looks_beyond:
         # edges of frames are half a pixel beyond the centres of pixels, and are what closed gates bring together
@@ -125,10 +122,6 @@ def sampling_of(op: Geometric, flags: Flags) -> Sampling | None:
         return Sampling(resample, (BEYOND[mode], ()), op.pads) if mode in BEYOND else None
     fill = channel_values(flags.get("fill") or 0.0, "fill")
     return Sampling(resample, ("zeros", tuple(fill[:1] if len(set(fill)) == 1 else fill)), op.pads)
-
-
-def _is_own(method: Any) -> bool:
-    return method.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def _resample(flags: Flags) -> str:
@@ -164,8 +157,14 @@ def _recoloured(steps: Sequence[OpStep], targets: list[Target], call: Call) -> t
     shape, device = steps[0].shape_for(targets)
     ops = [step.ready(targets, shape, device, call) for step in steps]
     with full_precision(device):
-        moved = [replace(t, value=colour_run.apply(t.value, ops)) if t.key == "image" else t for t in targets]
+        moved = [replace(t, value=_recolour(t.value, ops)) if t.key == "image" else t for t in targets]
     return moved, [_recorded(ready, shape) for ready in ops]
+
+
+def _recolour(image: Tensor, ops: Sequence[Ready]) -> Tensor:
+    """An image behind the recolourings of ops as one."""
+    ways = [ready.op.recoloured(image, ready.params, ready.flags, ready.gate) for ready in ops]
+    return functools.reduce(lambda one, following: one.then(following), ways).image(image)
 
 
 def _recorded(ready: Ready, shape: Sequence[int]) -> Any:
@@ -183,6 +182,8 @@ def _warped(steps: Sequence[OpStep], targets: list[Target], call: Call) -> tuple
             warps.append(ready.op.gated_warp(like.expand(shape), *ready[1:]))
             used.append(_recorded(ready, shape))
             shape = (*shape[:-2], *warps[-1].size)
+        if not _are_one(warps):
+            return _one_by_one(steps, targets, call)
         moved = _move(ops, targets, warps, fused(warps), call.options, {})
     return moved, used
 
@@ -193,9 +194,24 @@ def lead_back(steps: Sequence[Step], targets: list[Target], options: Mapping[str
         return targets
     ops = [step.earlier(options) for step in steps if isinstance(step, OpStep)]
     warps = [ready.op.last_warp(ready.params) for ready in ops]
+    if not _are_one(warps):
+        return functools.reduce(lambda moved, step: step.lead_back(moved, options), steps[::-1], targets)
     warp = fused(warps)
     tg.check_batch(targets, len(ops[0].params["batch_prob"]), warp.size)
     return _move(ops, targets, warps, warp.inverse(), options, {"padding_mode": "zeros"})
+
+
+def _are_one(warps: Sequence[Warp]) -> bool:
+    """Whether warps can be one: an op of a user may have said that its can, which is a deformation all the same."""
+    return all(isinstance(warp, Homography) for warp in warps)
+
+
+def _one_by_one(steps: Sequence[OpStep], targets: list[Target], call: Call) -> tuple[list[Target], list[Any]]:
+    used = []
+    for step in steps:
+        targets, params = step.run(targets, call)
+        used.append(params)
+    return targets, used
 
 
 def fused(warps: Sequence[Homography]) -> Homography:

@@ -17,10 +17,7 @@ class ImageSequential(AugmentationSequential):
 
     Args:
         *args: ops, nested containers, or other modules, which see the images alone, as (B, C, H, W).
-        same_on_batch: set on all ops; None leaves each as it is.
-        keepdim: give every output the rank of its input; None or False gives batches.
-        random_apply: see ``AugmentationSequential``.
-        random_apply_weights: see ``AugmentationSequential``.
+        same_on_batch, keepdim, random_apply, random_apply_weights: see ``AugmentationSequential``.
         if_unsupported_ops: what ``inverse`` does about modules that are no ops: ``"raise"``, before anything is led
             back, or ``"skip"``, which leaves them applied. A container inside answers for its own.
         disable_item_features, disable_sequential_features: accepted; ops and containers take and give tensors alone.

@@ -63,14 +63,8 @@ def believed_size(
 ) -> Sequence[int] | None:
     """Refuse handed-in parameters that were drawn as if the modules before an op had kept the size.
 
-    Args:
-        data: the parameters of what runs next.
-        where: the path to it, for messages.
-        targets: what comes to it.
-        believed: the (h, w) that came to the modules just before; None behind an op.
-
-    Returns:
-        The same for the step behind.
+    ``data`` and ``targets`` are the parameters of what runs next, and what comes to it; ``believed`` is the (h, w) that
+    came to the modules just before, None behind an op. What comes back is the same for the step behind.
     """
     like = tg.frame(targets)
     if like is None:

@@ -21,7 +21,7 @@ from ..targets import samples
 from ..targets.target import Target
 from .container import Size
 from .image import ImageSequential
-from .steps import Later, Step
+from .steps import Asked, Later, Step, draw_each
 
 IMAGES = "images"
 
@@ -41,12 +41,10 @@ class PatchSequential(ImageSequential):
             number is at the right and at the bottom.
         same_on_batch: share the draws among the images; None leaves each op as it is. Patches at different places share
             theirs only where all ops run on all patches.
-        keepdim: give every output the rank of its input; None or False gives batches.
         patchwise_apply: True gives every patch an op of its own: that of its place, row by row, of which there have to
             be as many; or with ``random_apply=True`` 1 to 4 of the ops, drawn for it. False applies all ops to all
             patches, or those of ``random_apply``.
-        random_apply: see ``AugmentationSequential``, with a draw for every patch.
-        random_apply_weights: see ``AugmentationSequential``.
+        random_apply, random_apply_weights: see ``AugmentationSequential``, with a draw for every patch.
         **options: those of ``AugmentationSequential``, such as ``data_keys``.
 
     Raises:
@@ -105,8 +103,6 @@ class PatchSequential(ImageSequential):
         """The number of patches of an image."""
         return self.grid_size[0] * self.grid_size[1]
 
-    # ---------------------------------------------------------------------------------------------------------- sizes
-
     def frame(self, size: Size) -> pt.Frame:
         """Give how the grid lies on images (H, W)."""
         frame = pt.Frame(size, self.grid_size, self.padding == "same")
@@ -129,33 +125,18 @@ class PatchSequential(ImageSequential):
 
     # --------------------------------------------------------------------------------------------------------- params
 
-    def forward_parameters(
-        self,
-        batch_shape: Sequence[int],
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        after: Sequence[Tensor] = (),
-        rows: Tensor | None = None,
-    ) -> list[ParamItem]:
-        """Draw the parameters of all patches of a batch (B, C, H, W).
-
-        Args and Returns as of an op; ``rows`` are the images that a container around has chosen.
-        """
-        b, n = batch_shape[0], self.count
-        tail = (batch_shape[1], *self.frame((batch_shape[-2], batch_shape[-1])).patch)
-        head = ParamItem(IMAGES, {SHAPE: torch.tensor(list(batch_shape))})
+    def draw(self, shape: Sequence[int], asked: Asked) -> list[ParamItem]:
+        """Draw for all patches of a batch (B, C, H, W), whose rows are images."""
+        b, n = shape[0], self.count
+        tail = (shape[1], *self.frame((shape[-2], shape[-1])).patch)
+        head = ParamItem(IMAGES, {SHAPE: torch.tensor(list(shape))})
         if self.by_place:
-            items = []
-            for step in self._children():
-                data = step.draw((b, *tail), generator, device, after, rows)
-                after = [*after, *drawn(data)]
-                items.append(ParamItem(step.name, data))
-            return [head, *items]
-        rows = None if rows is None else repeat_rows(rows, n)
+            return [head, *draw_each([(step, (b, *tail), asked.rows) for step in self._children()], asked)]
+        patches = asked.repeated(n)
         if self.shared_places:
-            items = super().forward_parameters((n, *tail), generator, device, after)
-            return [head, *super().repeated(items, b, n, rows)]
-        return [head, *super().forward_parameters((b * n, *tail), generator, device, after, rows)]
+            items = super().draw((n, *tail), replace(asked, rows=None))
+            return [head, *super().repeated(items, b, n, patches.rows)]
+        return [head, *super().draw((b * n, *tail), patches)]
 
     def repeated(
         self, params: Sequence[ParamItem], copies: int, block: int = 1, rows: Tensor | None = None
@@ -257,8 +238,6 @@ class PatchSequential(ImageSequential):
         starts = [pt.at(patches, i, self.count) for i in range(self.count)]
         places = [run(step, start) for step, start in zip(steps, starts, strict=True)]
         return [pt.gathered(places, starts, whole, i) for i, whole in enumerate(patches)]
-
-    # -------------------------------------------------------------------------------------------------------- reading
 
     def matrix_of(self, params: Sequence[ParamItem]) -> Tensor | None:
         """The matrix (B, 3, 3) of a call by its parameters, of the new corner; None where ops move patches."""

@@ -27,8 +27,6 @@ IMAGE = ("image",)  # not asked for by anyone, so that a dict need not have one
 class AugmentationSequential(Container):
     """Apply ops one after the other to images, and to the masks, boxes and keypoints that belong to them.
 
-    Values are tensors, or NumPy arrays: a list of (H, W, C), all alike, is a batch of images or masks.
-
     Args:
         *args: ops, nested containers, or other modules, which see the images alone, and may change their size where no
             labels would have to follow.
@@ -158,22 +156,19 @@ class AugmentationSequential(Container):
         """Augment a sample as ``forward`` does, with draws that come after those that ``after`` holds."""
         args = arrays.read(args, self.data_keys if data_keys is None else read_keys(data_keys), self.clips)
         targets, names = self._targets(args, data_keys, valid, self._required)
-        handed_in = params is not None
-        used = params
-        if used is None:
+        used: Any = params
+        if params is None:
             shape, device = samples.shape_of(targets)
-            late = Later(generator, after) if self.draws_late else None
-            used = late or self.forward_parameters(shape, generator, device, after)
-        watched = [] if self.min_visibility is None else mv.watch(targets)
-        call = Call(type(self).__name__, self.extra_args, handed_in)
+            late = self.draws_late
+            used = Later(generator, after) if late else self.forward_parameters(shape, generator, device, after)
+        least = self.min_visibility
+        watched = [] if least is None else mv.watch(targets)
+        call = Call(type(self).__name__, self.extra_args, params is not None)
         moved = self.transform_targets([*targets, *watched], used, call)
         moved, watched = moved[: len(targets)], moved[len(targets) :]
-        if self.min_visibility is not None:
-            verdicts = [t.restore(self.keepdim) for t in mv.verdicts(watched, self.min_visibility)]
-            self.valid = dict(zip(names, verdicts, strict=True))
-        else:
-            self.valid = dict(zip(names, tg.known(moved, self.keepdim), strict=True))
-            self.valid = {name: known for name, known in self.valid.items() if known is not None}
+        seen = [] if least is None else [t.restore(self.keepdim) for t in mv.verdicts(watched, least)]
+        known = zip(names, tg.known(moved, self.keepdim) if least is None else seen, strict=True)
+        self.valid = {name: value for name, value in known if value is not None}
         return samples.write(args, targets, moved, self.keepdim)
 
     def inverse(

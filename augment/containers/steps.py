@@ -34,19 +34,22 @@ class Later:
     after: Sequence[Tensor]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What ``forward_parameters`` is asked for beside a shape; its arguments, as of an op."""
+
+    generator: torch.Generator | None = None
+    device: torch.device | str | None = None
+    after: Sequence[Tensor] = ()
+    rows: Tensor | None = None
+
+    def repeated(self, copies: int) -> "Asked":
+        """The same for copies of rows."""
+        return self if self.rows is None else replace(self, rows=repeat_rows(self.rows, copies))
+
+
 class Node(Recorded, nn.Sequential):
     """A container as the one around it sees it."""
-
-    extra_args: dict[str, Flags]
-    draws_late: Any
-    forward_parameters: Any
-    repeated: Any
-    transform_targets: Any
-    invert_targets: Any
-    output_size: Any
-    keeps_size: Any
-    matrix_of: Any
-    _params: Any
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,6 @@ class Step:
     plain: ClassVar[bool] = True
 
     @property
-    def item(self) -> ParamItem:
-        """The parameters under their name."""
-        return ParamItem(self.name, self.data)
-
-    @property
     def draws_late(self) -> bool:
         """Whether what comes behind is only known when the child has run."""
         return True
@@ -87,16 +85,9 @@ class Step:
         """Whether nothing changes the size of an (H, W) input, not even on the way."""
         return True
 
-    def draw(
-        self,
-        shape: Sequence[int],
-        generator: torch.Generator | None,
-        device: torch.device | str | None,
-        after: Sequence[Tensor],
-        rows: Tensor | None,
-    ) -> Any:
+    def draw(self, shape: Sequence[int], asked: Asked) -> Any:
         """The parameters that are drawn for a batch; of a module that has none, the rows that were chosen."""
-        return None if rows is None else {GATE: rows.float()}
+        return None if asked.rows is None else {GATE: asked.rows.float()}
 
     def ahead(self, targets: Sequence[Target], call: Call) -> "Step":
         """The child with parameters for what comes to it, where they were left to the call."""
@@ -105,7 +96,7 @@ class Step:
     def draw_for(self, shape: Sequence[int], device: torch.device, call: Call) -> "Step":
         """The child with parameters that are drawn now, for images of a shape; a clip's first frame draws for all."""
         later, frames = self.data, call.frames
-        own = self.draw((shape[0] // frames, *shape[1:]), later.generator, device, later.after, None)
+        own = self.draw((shape[0] // frames, *shape[1:]), Asked(later.generator, device, later.after))
         later.after = [*later.after, *drawn(own)]
         step = replace(self, data=own)
         return replace(step, data=step.repeated(frames, 1, None)) if frames > 1 else step
@@ -130,29 +121,33 @@ class Step:
         return None
 
 
-class OpStep(Step):
-    """An op in one round."""
+class _Drawn(Step):
+    """Base class of the steps of what draws."""
 
     plain = False
+
+    def output_size(self, size: Size) -> Size:
+        return self.child.output_size(size)
+
+    def draw(self, shape: Sequence[int], asked: Asked) -> Any:
+        return self.child.forward_parameters(shape, asked.generator, asked.device, asked.after, asked.rows)
+
+    def ahead(self, targets: Sequence[Target], call: Call) -> Step:
+        if not isinstance(self.data, Later) or self.draws_late:
+            return self
+        check_images(targets, self.where)
+        return self.draw_for(*samples.shape_of(targets), call)
+
+
+class OpStep(_Drawn):
+    """An op in one round."""
 
     @property
     def draws_late(self) -> bool:
         return False
 
-    def output_size(self, size: Size) -> Size:
-        return self.child.output_size(size)
-
     def keeps_size(self, size: Size) -> bool:
         return self.child.output_size(size) == size
-
-    def draw(self, shape: Any, generator: Any, device: Any, after: Any, rows: Any) -> Any:
-        return self.child.forward_parameters(shape, generator, device, after, rows)
-
-    def ahead(self, targets: Sequence[Target], call: Call) -> Step:
-        if not isinstance(self.data, Later):
-            return self
-        check_images(targets, self.where)
-        return self.draw_for(*samples.shape_of(targets), call)
 
     def repeated(self, copies: int, block: int, rows: Tensor | None) -> Any:
         return repeated_params(self.child.params, self.data, copies, block, rows)
@@ -184,29 +179,15 @@ class OpStep(Step):
         return Ready(self.child, params, self.child.flags_for(options), self.child.gate(params))
 
 
-class NodeStep(Step):
+class NodeStep(_Drawn):
     """A container in one round of the one around it."""
-
-    plain = False
 
     @property
     def draws_late(self) -> bool:
         return self.child.draws_late
 
-    def output_size(self, size: Size) -> Size:
-        return self.child.output_size(size)
-
     def keeps_size(self, size: Size) -> bool:
         return self.child.keeps_size(size)
-
-    def draw(self, shape: Any, generator: Any, device: Any, after: Any, rows: Any) -> Any:
-        return self.child.forward_parameters(shape, generator, device, after, rows)
-
-    def ahead(self, targets: Sequence[Target], call: Call) -> Step:
-        if not isinstance(self.data, Later) or self.draws_late:
-            return self
-        check_images(targets, self.where)
-        return self.draw_for(*samples.shape_of(targets), call)
 
     def repeated(self, copies: int, block: int, rows: Tensor | None) -> Any:
         return self.child.repeated(self.data, copies, block, rows)
@@ -222,7 +203,16 @@ class NodeStep(Step):
         return self.child.matrix_of(self.data)
 
 
-def step_of(name: str, child: nn.Module, where: str = "", data: Any = None) -> Step:
+def step_of(name: str, child: nn.Module) -> Step:
     """The step of a child, by what it is."""
     kind = OpStep if isinstance(child, Augmentation) else NodeStep if isinstance(child, Node) else Step
-    return kind(name, child, where, data)
+    return kind(name, child)
+
+
+def draw_each(batches: Sequence[tuple[Step, Sequence[int], Tensor | None]], asked: Asked) -> list[ParamItem]:
+    """Draw for steps one after the other, each for a shape and for rows."""
+    items = []
+    for step, shape, rows in batches:
+        items.append(ParamItem(step.name, step.draw(shape, replace(asked, rows=rows))))
+        asked = replace(asked, after=[*asked.after, *drawn(items[-1].data)])
+    return items

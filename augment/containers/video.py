@@ -4,19 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ..common.arguments import choice, switch
 from ..common.types import Flags
 from ..kinds.call import Call
 from ..kinds.mix import Mix
-from ..sampling.copies import repeat_rows
 from ..sampling.items import ParamItem
 from ..targets import videos
 from ..targets.target import Target
 from .image import ImageSequential
-from .steps import Later
+from .steps import Asked, Later
 
 
 class VideoSequential(ImageSequential):
@@ -31,8 +29,7 @@ class VideoSequential(ImageSequential):
         data_format: ``"BTCHW"`` or ``"BCTHW"``.
         same_on_frame: draw once for all frames of a clip; False draws for every frame. An op with ``same_on_batch``
             draws once for all frames of all clips.
-        random_apply: see ``AugmentationSequential``; with ``same_on_frame`` drawn for every clip.
-        random_apply_weights: see ``AugmentationSequential``.
+        random_apply, random_apply_weights: see ``AugmentationSequential``; with ``same_on_frame`` drawn for every clip.
         if_unsupported_ops: see ``ImageSequential``.
         **options: those of ``AugmentationSequential``, such as ``data_keys``.
 
@@ -75,47 +72,36 @@ class VideoSequential(ImageSequential):
     def extra_repr(self) -> str:
         return f"data_format={self.data_format!r}, same_on_frame={self.same_on_frame}"
 
-    def forward_parameters(
-        self,
-        batch_shape: Sequence[int],
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        after: Sequence[Tensor] = (),
-        rows: Tensor | None = None,
-    ) -> list[ParamItem]:
-        """Draw the parameters of all frames of a video, of the shape in ``data_format`` or (B, T, H, W).
-
-        Args and Returns as of an op; ``rows`` are the clips that a container around has chosen.
-        """
-        if len(batch_shape) not in (4, 5):
-            raise ValueError(f"batch_shape: expected that of a video in {self.data_format}, got {tuple(batch_shape)}")
-        b, frames, channels = (*batch_shape[:-2], 1)[:3]
-        if len(batch_shape) == 5 and self.data_format == "BCTHW":
+    def draw(self, shape: Sequence[int], asked: Asked) -> list[ParamItem]:
+        """Draw for all frames of videos of a shape in ``data_format``, or (B, T, H, W), whose rows are clips."""
+        if len(shape) not in (4, 5):
+            raise ValueError(f"batch_shape: expected that of a video in {self.data_format}, got {tuple(shape)}")
+        b, frames, channels = (*shape[:-2], 1)[:3]
+        if len(shape) == 5 and self.data_format == "BCTHW":
             frames, channels = channels, frames
-        size = (channels, *batch_shape[-2:])
+        size = (channels, *shape[-2:])
         if self.same_on_frame:
-            items = super().forward_parameters((b, *size), generator, device, after, rows)
-            return self.repeated(items, frames)
-        rows = None if rows is None else repeat_rows(rows, frames)
-        return super().forward_parameters((b * frames, *size), generator, device, after, rows)
+            return self.repeated(super().draw((b, *size), asked), frames)
+        return super().draw((b * frames, *size), asked.repeated(frames))
 
     def transform_targets(self, targets: list[Target], params: Sequence[ParamItem] | Later, call: Call) -> list[Target]:
-        frames = videos.frames_of(targets, self.data_format)
-        rows = [self._apart(target, frames) for target in targets]
+        frames, rows = self._apart(targets)
         moved = super().transform_targets(rows, params, replace(call, frames=frames if self.same_on_frame else 1))
         return self._together(moved, rows, targets, frames)
 
     def invert_targets(
         self, targets: list[Target], params: Sequence[ParamItem], options: Mapping[str, Flags], where: str
     ) -> list[Target]:
-        frames = videos.frames_of(targets, self.data_format)
-        rows = [self._apart(target, frames) for target in targets]
+        frames, rows = self._apart(targets)
         return self._together(super().invert_targets(rows, params, options, where), rows, targets, frames)
 
-    def _apart(self, target: Target, frames: int) -> Target:
-        if target.key == "class" and self._mixes:
-            return videos.classes_apart(target, frames)
-        return videos.apart(target, self.data_format, frames)
+    def _apart(self, targets: Sequence[Target]) -> tuple[int, list[Target]]:
+        """The number of frames, and all targets with every frame as a row."""
+        frames, rows = videos.frames_of(targets, self.data_format), []
+        for target in targets:
+            mixed = target.key == "class" and self._mixes
+            rows.append(videos.classes_apart(target, frames) if mixed else videos.apart(target, self.data_format))
+        return frames, rows
 
     def _together(
         self, moved: Sequence[Target], rows: Sequence[Target], targets: Sequence[Target], frames: int
@@ -125,8 +111,5 @@ class VideoSequential(ImageSequential):
             if new.key == "class" and new.value is not start.value:
                 found.append(videos.classes_together(new, given, frames, self.same_on_frame))
             else:
-                found.append(given if new.key == "class" else self._video(new, start, given, frames))
+                found.append(videos.together(new, start, given, self.data_format, frames))
         return found
-
-    def _video(self, new: Target, start: Target, given: Target, frames: int) -> Target:
-        return videos.together(new, start, given, self.data_format, frames)

@@ -17,7 +17,6 @@
 
 #define KERNEL(name, cost, bands) name,
 const Kernel compiled_avx2[] = {KERNELS};
-const Kernels kernels_avx2 = OLD_KERNELS;
 
 #ifdef __clang__
 #pragma clang attribute pop

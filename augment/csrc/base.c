@@ -4,5 +4,3 @@
 
 #define KERNEL(name, cost, bands) name,
 const Kernel compiled_base[] = {KERNELS};
-
-const Kernels kernels_base = OLD_KERNELS;

@@ -1,6 +1,8 @@
 /* All kernels. What defines COMPILED before including this decides for which instruction set they are compiled. */
 #include "batch.h"
 
+#include <math.h>
+
 /* Every kernel: nanoseconds for a byte of what it writes, and whether a row of it may be done in bands. */
 #define KERNELS                      \
     KERNEL(separable_filter, 0.5, 1) \
@@ -16,7 +18,11 @@
     KERNEL(displace, 1, 1)           \
     KERNEL(displace_lines, 1, 1)     \
     KERNEL(jpeg, 1.6, 0)             \
-    KERNEL(downscale, 0.2, 0)
+    KERNEL(downscale, 0.2, 0)        \
+    KERNEL(recolour, 0.3, 1)         \
+    KERNEL(fill_meetings, 0.2, 1)    \
+    KERNEL(equalize, 0.8, 0)         \
+    KERNEL(clahe, 3, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
@@ -36,8 +42,8 @@ static inline byte to_byte(float value) {
 #include "vectors.h"
 #include "lines.h"
 #include "tone/tone.h"
-#include "colour/colour.h"
 #include "warp/places.h"
+#include "colour/blocks.h"
 #include "warp/resize.h"
 #include "canvas.h"
 #include "warp/warp.h"
@@ -48,15 +54,9 @@ static inline byte to_byte(float value) {
 #include "compression/downscale.h"
 #include "histogram/histogram.h"
 #include "histogram/clahe.h"
+#include "colour/recolour.h"
 #include "blur/zoom.h"
 #include "blur/disk.h"
-
-#define OLD_KERNELS                                                                                             \
-    {                                                                                                       \
-        .look_up = look_up, .linear_levels = linear_levels, .look_up_floats = look_up_floats,               \
-        .adjust_colour = adjust_colour,                                                                     \
-        .equalize = equalize, .stretch = stretch,           \
-        .clahe = clahe,                                     \
-    }
+#include "dropout/fill.h"
 
 #endif

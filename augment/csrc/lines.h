@@ -89,7 +89,7 @@ static void load_line(const Image *image, Layout layout, ptrdiff_t plane, ptrdif
         memcpy(inner, image->data + y * image->line, (size_t)n);
     else
         pick_line(image, plane, y, inner);
-    for (ptrdiff_t i = -before; i < width + after; i == -1 ? i = width : i++) {
+    for (ptrdiff_t i = before ? -before : width; i < width + after; i == -1 ? i = width : i++) {
         ptrdiff_t x = fold(i, width, border);
         for (ptrdiff_t c = 0; c < step; c++) inner[i * step + c] = x < 0 ? 0 : inner[x * step + c];
     }

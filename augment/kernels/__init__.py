@@ -1,30 +1,22 @@
 """The opaque ops: data movement that the compiler would turn into scalar loops, and work that a row can be spared.
 
-On the CPU a batch goes row by row through an op of ``RowOp``; on other devices the same functions run on the whole
-batch inside the graph, where the compiler fuses them, and a select puts back the rows that do not change.
+On the CPU a batch goes through an op of a ``Kernel``; on other devices its maths run on the whole batch inside the
+graph, where the compiler fuses them, and a select puts back the rows that do not change.
 """
 
 from .blur.entry import box_blur, defocus, filter2d, median_blur, separable_filter, sharpen, zoom_blur
 from .built import ready
-from .colour.entry import (
-    colour_jitter,
-    fill_channels,
-    gray_levels,
-    hue_levels,
-    photometric_distort,
-    saturation_levels,
-    take_channels,
-)
+from .colour.entry import colour_jitter, fill_channels, recolour, take_channels
 from .compression.entry import downscale, jpeg
 from .dropout.entry import erase, fill_grid, fill_rectangles
 from .field.entry import displace, follow_field, smooth_field
 from .field.formula import displace_by, displace_lines, follow_formula
-from .histogram.entry import equalize, equalize_tiles, stretch
+from .histogram.entry import equalize, equalize_tiles
 from .light.entry import plasma
 from .mixing.entry import collage, pick_labels, take_rows, whole_labels
 from .noise.entry import add_noise, salt_and_pepper, salt_masks, sensor_noise, shot_noise
 from .policy.entry import apply_policy, mix_policies
-from .tone.entry import gamma, invert_bytes, linear_levels, look_up, look_up_floats, posterize
+from .tone.entry import gamma
 from .warp.homography import identity_rows, warp_homography
 from .warp.permutation import permute
 from .warp.resize import cut_window, resize
@@ -52,33 +44,24 @@ __all__ = [
     "follow_field",
     "follow_formula",
     "gamma",
-    "gray_levels",
-    "hue_levels",
     "identity_rows",
-    "invert_bytes",
     "jpeg",
-    "linear_levels",
-    "look_up",
-    "look_up_floats",
     "median_blur",
     "mix_policies",
     "permute",
-    "photometric_distort",
     "pick_labels",
     "plasma",
-    "posterize",
     "rain",
     "ready",
+    "recolour",
     "resize",
     "salt_and_pepper",
     "salt_masks",
-    "saturation_levels",
     "sensor_noise",
     "separable_filter",
     "sharpen",
     "shot_noise",
     "smooth_field",
-    "stretch",
     "take_channels",
     "take_rows",
     "warp_homography",

@@ -69,51 +69,6 @@ def _place(images: Tensor) -> tuple[int, Sequence[int], Sequence[int], int]:
     return images.data_ptr(), images.shape, (step, plane, line, pixel), images.element_size()
 
 
-Address = tuple[int, Sequence[int], Sequence[int]]
-
-
-def strides(image: Tensor) -> tuple[int, int, int]:
-    """The strides of an image (C, H, W), where an axis of one pixel has those that the other implies.
-
-    PyTorch lets them be anything.
-    """
-    (plane, line, pixel), (_, height, width) = image.stride(), image.shape
-    pixel = (line if height > 1 else 1) if width == 1 else pixel
-    return plane, width * pixel if height == 1 else line, pixel
-
-
-def address(image: Tensor) -> Address:
-    """Where an image (C, H, W) lies."""
-    return image.data_ptr(), image.shape, strides(image)
-
-
-def fits(*images: Tensor) -> bool:
-    """Whether there are kernels for images."""
-    return library is not None and all(map(_is_row_of_bytes, images))
-
-
-def _is_row_of_bytes(image: Tensor) -> bool:
-    return image.dtype == torch.uint8 and image.ndim == 3 and image.is_cpu
-
-
-def dense_alike(one: Tensor, other: Tensor) -> bool:
-    """Whether two images lie in memory without gaps, and in the same order."""
-    channels, height, width = one.shape
-    forms = (height * width, width, 1), (1, width * channels, channels)
-    found = strides(one)[channels == 1 :]  # a single channel lies anywhere
-    return (
-        one.shape == other.shape
-        and found in {form[channels == 1 :] for form in forms}
-        and found == strides(other)[channels == 1 :]
-    )
-
-
-def flat(image: Tensor) -> bool:
-    """Whether the pixels of each channel (C, H, W) lie evenly apart, from the first to the last."""
-    _, line, pixel = strides(image)
-    return line == image.shape[2] * pixel
-
-
 MOST_PIXELS = 2**28  # whose places 32 bits count
 
 

@@ -16,8 +16,8 @@ class Backend(NamedTuple):
     """One way to compute a kernel.
 
     Attributes:
-        run: ``(image, out, open, *args)``, which writes the rows of ``out`` that are ``open`` (B,) bool, or all where it
-            is None, and copies the others.
+        run: ``(image, out, open, *args)``, which writes the rows of ``out`` that are ``open`` (B,) bool, or all
+            where it is None, and copies the others.
         takes: ``(image, *args)`` to whether it can, asked once a batch.
         device: the type of device that it is for.
         dtypes: the dtypes of images that it is for; empty for any.
@@ -50,10 +50,11 @@ class Kernel:
     falls back on the maths. Elsewhere the maths are part of the graph. The backward is that of the maths.
 
     Args:
-        schema: its name and its arguments, as ``torch.library`` has them: ``"sharpen(Tensor image, Tensor factor)"``. The
+        schema: its name and arguments, as ``torch.library`` has them: ``"sharpen(Tensor image, Tensor factor)"``. The
             image (B, C, H, W) comes first, then tensors with a row for each image, then what is the same for all rows.
         maths: ``(image, *args) -> output``, made of differentiable torch functions, for any device and dtype.
-        opens: ``(image, *args)`` to the rows (B,) bool that change; others are copied bit for bit. None: all do.
+        opens: ``(image, *args)`` to the rows (B,) bool that change; others are copied bit for bit. None for all, which
+            it may give back, too.
         backends: the ways to compute it.
         row: ``(image (C, H, W), *args, out) -> (C, h, w)``, a row by itself, for the CPU: its intermediates stay in the
             cache, and it may take a way that its own parameters allow. It may write into ``out``, if there is one, and
@@ -63,6 +64,9 @@ class Kernel:
             (``"levels"``) or brought to [0, 1] (``"unit"``).
         size: ``(image, *args) -> (h, w)``, the output's size.
         dtype: ``(image, *args)`` to the output's dtype. Bytes that come out as floats do so as they are computed.
+        row_learns: whether the backward is that of ``row``, which then is differentiable where it gets no ``out``: for
+            maths that do for every row what any of them needs.
+        pulls: ``(gradient, image, *args)`` to the gradient of the image, for maths whose rows take from other rows.
         transpose: ``(gradient, size, *config)`` to the gradient of an image of that size, where the output is linear in
             it and nothing else learns. It takes the place of the backward, and can itself be differentiated.
     """
@@ -71,18 +75,21 @@ class Kernel:
         self,
         schema: str,
         maths: Callable[..., Tensor],
-        opens: Callable[..., Tensor] | None = None,
+        opens: Callable[..., Tensor | None] | None = None,
         backends: Sequence[Backend] = (),
         row: Callable[..., Tensor] | None = None,
         read: Callable[..., Sequence[Any]] | None = None,
         values: str = "levels",
         size: Callable[..., Sequence[int]] = same_size,
         dtype: Callable[..., torch.dtype] = same_dtype,
+        row_learns: bool = False,
+        pulls: Callable[..., Tensor] | None = None,
         transpose: Callable[..., Tensor] | None = None,
     ) -> None:
         self.name, _, fields = schema.rstrip(")").partition("(")
         self.maths, self.opens, self.row, self.read, self.values = maths, opens, row, read, values
-        self.size, self.dtype, self.transpose = size, dtype, transpose
+        self.size, self.dtype, self.row_learns, self.pulls = size, dtype, row_learns, pulls
+        self.transpose = transpose
         self.backends = [*backends, *([Backend(self.by_rows)] if row else [])]
         names = fields.split(", ")
         self.tensors = sum(field.startswith("Tensor ") for field in names) - 1
@@ -102,14 +109,17 @@ class Kernel:
         differentiate(vjp, self.refuse)
         return op, vjp
 
+    def serves(self, image: Tensor) -> bool:
+        """Whether there is a backend for images on this device and of this dtype."""
+        return any(backend.serves(image) for backend in self.backends)
+
     def __call__(self, image: Tensor, *args: Any) -> Tensor:
         """The output for a batch (B, C, H, W)."""
-        if any(backend.serves(image) for backend in self.backends):
+        if self.serves(image):
             return self.op(image, *args)
         output = store(self.maths(self.worked(image), *args), self.dtype(image, *args), self.values == "unit")
-        if self.opens is None or not self.keeps(image, output):
-            return output
-        return torch.where(self.opens(image, *args).view(-1, 1, 1, 1), output, image)
+        open = self.opens(image, *args) if self.opens is not None and self.keeps(image, output) else None
+        return output if open is None else torch.where(open.view(-1, 1, 1, 1), output, image)
 
     def worked(self, image: Tensor) -> Tensor:
         """An image in the values that the maths take."""
@@ -175,15 +185,18 @@ class Kernel:
         """The gradients of the image and of the tensors, row by row: a row that is copied hands its own on."""
         tensors, learns, config = args[: self.tensors], args[self.tensors], args[self.tensors + 1 :]
         found = self.empty_gradients(gradient, image, *args)
-        change = [True] * len(image)
+        if self.pulls is not None:
+            return self.pulls(gradient, image, *tensors, *config), *(g.zero_() for g in found[1:])
+        open = None
         if self.opens is not None and self.keeps(image, self.empty(image, *tensors, *config)):
-            change = self.opens(image, *tensors, *config).tolist()
+            open = self.opens(image, *tensors, *config)
+        change = [True] * len(image) if open is None else open.tolist()
         for i, changes in enumerate(change):
             asked = [learns[0] and changes, *learns[1:]]
             given = [t[i : i + 1].detach().requires_grad_(ask) for t, ask in zip((image, *tensors), asked, strict=True)]
             with torch.enable_grad(), recording():
-                output = self.maths(self.worked(given[0]), *given[1:], *config)
-                if output.requires_grad:
+                output = self.differentiable(*given, *config) if any(asked) else None
+                if output is not None and output.requires_grad:
                     output.backward(gradient[i : i + 1].to(output.dtype))
             for place, (into, leaf, ask) in enumerate(zip(found, given, asked, strict=True)):
                 if place == 0 and learns[0] and not changes:
@@ -191,6 +204,13 @@ class Kernel:
                 elif ask:
                     into[i : i + 1] = 0 if leaf.grad is None else leaf.grad
         return found
+
+    def differentiable(self, image: Tensor, *args: Any) -> Tensor:
+        """One row (1, C, H, W), computed so that it can be differentiated."""
+        if not self.row_learns:
+            return self.maths(self.worked(image), *args)
+        values = (a[0] for a in args[: self.tensors]) if self.read is None else self.read(image, *args)
+        return self.row(self.worked(image)[0], *values, *args[self.tensors :], out=None).unsqueeze(0)
 
     def remember_size(self, ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         """Keep what the transpose needs."""

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from ..common.arguments import image_batch
+from ..common.checks import check
 from ..common.dtypes import full_precision, load, store
 from ..common.tracing import own_forward
 from ..common.types import Flags, Params
 from ..maps.warp import Warp
 from ..sampling import params as forms
-from ..sampling.draw import Draw, Stream
+from ..sampling.draw import Draw, Stream, as_device
 from ..sampling.params import Param
 from ..targets import moving as mv
 from ..targets import samples, tv
@@ -36,8 +37,9 @@ class Augmentation(Configured):
         own_dtype: see ``Intensity``.
         keeps_by_center: see ``Geometric``.
         columns: how many uniforms a row of ``sample`` needs; 0 for one a range.
+        draws_units: whether ``sample`` decides on the gate of several rows as one, before rows are chosen.
         kind: the base class that says what the op changes.
-        overrides, own: see ``kornia_style.adapt``.
+        overrides: see ``kornia_style.adapt``.
     """
 
     rank: ClassVar[int] = 2
@@ -45,9 +47,9 @@ class Augmentation(Configured):
     keeps_by_center: ClassVar[bool] = False
     own_dtype: bool = False
     columns: int = 0
+    draws_units: ClassVar[bool] = False
     overrides: ClassVar[frozenset[str]] = frozenset()
     kind: ClassVar[type[nn.Module]]
-    own: ClassVar[bool] = True
 
     def __init_subclass__(cls, kind: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -145,13 +147,16 @@ class Augmentation(Configured):
             The op's parameters, ``batch_prob`` (B,), 1 for the rows to change, and ``forward_input_shape`` (4,).
         """
         self.check_shape(batch_shape, self.flags)
-        if not isinstance(device, torch.device):
-            device = torch.get_default_device() if device is None else torch.device(device)
-        draw = self._draw(batch_shape, device, self._stream if generator is None else Stream(generator), after)
-        if rows is not None:
+        stream = self._stream if generator is None else Stream(generator)
+        draw = self._draw(batch_shape, as_device(device), stream, after)
+        if rows is not None and not self.draws_units:
             draw.gate = draw.gate & rows
         params = self.drawn(draw, batch_shape)
-        missing = [] if self.own else [p.name for p in self.declared or () if p.name not in params and not p.late]
+        if rows is not None and self.draws_units:
+            draw.gate = draw.gate & rows
+        samples_itself = type(self).sample is not Augmentation.sample
+        declared = self.declared or () if samples_itself else ()
+        missing = [param.name for param in declared if param.name not in params and not param.late]
         if missing:
             raise ValueError(f"{type(self).__name__}: sample: expected a value for each of params; missing {missing}")
         params["batch_prob"] = draw.gate.float()
@@ -248,13 +253,13 @@ class Augmentation(Configured):
         """The targets of a call: images and masks through the op, labels, where there is one, by a warp."""
         _, params, flags, gate = ready
 
-        def image(value: Tensor) -> Tensor:
-            return self.transform_image(value, params, flags, gate, warp)
-
         def mask(value: Tensor, row: Any, chosen: Flags) -> Tensor:  # a number, or None for all rows
             if row is None:
                 return self.transform_mask(value, params, gate, flags, warp, chosen)
             return self.transform_mask(value, *self.row(params, gate, row), flags, warp and warp[row], chosen)
+
+        def image(value: Tensor) -> Tensor:
+            return self.transform_image(value, params, flags, gate, warp)
 
         return mv.moved_by(warp, targets, gate, options, image, mask, self.keeps_by_center)
 
@@ -304,7 +309,14 @@ class Augmentation(Configured):
 
     def image_map(self, params: Params, name: str, image: Tensor, channels: Sequence[int] | None = None) -> Tensor:
         """A parameter that is as large as the image (B, C, H, W), of one channel or all of its, or of ``channels``."""
-        return forms.image_map(params, name, image, type(self).__name__, channels)
+        value, allowed = params[name], channels or (1, image.shape[1])
+        if value.ndim != 4 or value.shape[1] not in allowed or value.shape[2:] != image.shape[2:]:
+            known = " or ".join(map(str, sorted(set(allowed))))
+            raise ValueError(
+                f"{type(self).__name__}: params[{name!r}]: expected the image's size {tuple(image.shape[2:])} and "
+                f"{known} channels, got shape {tuple(value.shape)}"
+            )
+        return value
 
     # -------------------------------------------------------------------------------------------------------- checks
 
@@ -331,18 +343,18 @@ class Augmentation(Configured):
     def declared(self) -> Sequence[Param] | None:
         """What the op draws; None where a user's class or a generator of kornia's draws what it does not say."""
         count = len(self.params)
-        samples_itself = type(self).sample is not Augmentation.sample
-        if (
-            (samples_itself and count == 0 and not self.own)
-            or "generate_parameters" in self.overrides
-            or self._param_generator is not None
-        ):
+        unsaid = type(self).sample is not Augmentation.sample and count == 0
+        if unsaid or "generate_parameters" in self.overrides or self._param_generator is not None:
             return None
         return self.params if count else tuple(map(Param, self.ranges))
 
     def check_values(self, params: Params) -> None:
-        """Require of the open rows what every op does, and what this one does."""
-        forms.check_values(self.declared, params)
+        """Require what every op does, in closed rows as well, and of the open rows what this one does."""
+        for param in (*(self.declared or ()), Param(forms.GATE)):
+            if param.name in params:  # else it is a late one
+                param.check_values(params[param.name])
+        if forms.SHAPE in params:
+            check(params[forms.SHAPE][1:] > 0, None, f"{forms.SHAPE}: expected at least one pixel")
         self.validate(params, self.gate(params))
 
     @property

@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 from ..common.arguments import FLAGS, Check, probability, switch
 from ..common.types import Flags, Params
-from ..sampling.draw import Stream
+from ..sampling.draw import Drawing
 from ..sampling.ranges import Range
 from .recorded import Recorded
 
 
-class Configured(Recorded, nn.Module):
+class Configured(Drawing, Recorded, nn.Module):
     """Base class of all ops: their configuration.
 
     Args:
@@ -45,8 +45,6 @@ class Configured(Recorded, nn.Module):
         self.ranges = {}
         self.device, self.dtype = torch.device("cpu"), torch.get_default_dtype()  # what kornia's subclasses draw with
         self._param_generator: nn.Module | None = None
-        self._stream: Stream | None = None
-        self._own_stream: Stream | None = None
         self._params: Params = {}
         self._input_shape: tuple[int, ...] | None = None
         self._last_flags: Flags | None = None
@@ -74,17 +72,6 @@ class Configured(Recorded, nn.Module):
     def flags_for(self, options: Mapping[str, Flags]) -> Flags:
         """The flags of a call with the options of containers for images, of which an op knows some."""
         return self.override_flags({k: v for k, v in options.get("image", {}).items() if k in self.flags})
-
-    @property
-    def generator(self) -> torch.Generator | None:
-        """Where the op draws from, eager and compiled; None for the default generator of the image's device."""
-        return None if self._stream is None else self._stream.generator
-
-    @generator.setter
-    def generator(self, generator: torch.Generator | None) -> None:
-        if generator is not None:
-            self._own_stream = Stream.renewed(self._own_stream, generator)
-        self._stream = None if generator is None else self._own_stream
 
     @property
     def ranges(self) -> dict[str, Range]:

@@ -18,6 +18,8 @@ from ..targets.videos import of_clips
 from .augmentation import Augmentation
 from .call import Call, Ready
 
+OF_THE_WARP = ("composes", "whole_pixels", "looks_beyond", "pads")
+
 
 class Geometric(Augmentation, kind=True):
     """Base class of the ops that move pixels, and with them masks, points and boxes.
@@ -28,7 +30,8 @@ class Geometric(Augmentation, kind=True):
     Attributes:
         looks_at_boxes: whether a container's call shows its boxes to ``choose_by_boxes``.
         keeps_by_center: whether a box is lost when its centre is cut away, though a part of it may be left.
-        composes: whether its warp can be one with others: lines stay straight, and edges are blended as anywhere.
+        composes: whether its warp can be one with others: lines stay straight, and edges are blended as anywhere. This
+            and what follows is said of the class's warp: a class below with a warp of its own says it anew.
         whole_pixels: whether it takes whole pixels, so that nothing is interpolated.
         looks_beyond: whether what lies beyond the image may come into the output.
         pads: whether it puts a frame round the image.
@@ -39,6 +42,12 @@ class Geometric(Augmentation, kind=True):
     whole_pixels: ClassVar[bool] = False
     looks_beyond: bool = True
     pads: bool = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in OF_THE_WARP if "warp" in vars(cls) else ():
+            if name not in vars(cls):
+                setattr(cls, name, getattr(Geometric, name))
 
     def choose_by_boxes(self, params: Params, boxes: Tensor | None) -> Params:
         """What is chosen out of what was drawn, by the boxes (B, N, 4) of a call, x1, y1, x2, y2; by default nothing.
@@ -101,13 +110,10 @@ class Geometric(Augmentation, kind=True):
         warp = self.last_warp(params).inverse()
         tg.check_batch(targets, len(params["batch_prob"]), None)
 
-        def image(value: Tensor) -> Tensor:
-            return self.inverse(value, params)
-
         def mask(value: Tensor, row: Any, chosen: Flags) -> Tensor:  # a number, or None for all rows
             return (warp if row is None else warp[row]).mask(value, **chosen)
 
-        return mv.moved_by(warp, targets, self.gate(params), options, image, mask)
+        return mv.moved_by(warp, targets, self.gate(params), options, lambda image: self.inverse(image, params), mask)
 
     # ---------------------------------------------------------------------------------------------------------- warps
 

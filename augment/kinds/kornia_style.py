@@ -22,17 +22,11 @@ HOOKS = (
     "generate_parameters",
     "compute_transformation",
     "apply_transform",
-    "apply_planes",
-    "apply_values",
-    "apply_wide",
-    "linear",
-    "mixture",
     "apply_transform_mask",
     "transform_image",
     "transform_mask",
     "inverse_transform",
 )
-PACKAGE = __name__.partition(".")[0]
 EXACT_IN_FLOAT32 = (
     torch.bool,
     torch.uint8,
@@ -48,15 +42,12 @@ def adapt(cls: Any) -> None:
     """Give a class the methods that serve the hooks which it overrides.
 
     A hook is served where no class has said the method itself, as our ops say their warps. ``overrides`` are the hooks
-    that differ from those of the kind, and ``own`` says whether the class is this package's.
+    that differ from those of the kind.
     """
-    cls.own = cls.__module__.partition(".")[0] == PACKAGE
     cls.overrides = frozenset(hook for hook in HOOKS if getattr(cls, hook, None) is not getattr(cls.kind, hook, None))
     for hook, name, method in SERVED[cls.kind.__name__]:
         if hook in cls.overrides and getattr(cls, name) is getattr(cls.kind, name):
             setattr(cls, name, method)
-    if not cls.own and cls.kind.__name__ == "Intensity":
-        cls.computed = computed
 
 
 # ------------------------------------------------------------------------------------------------------------- drawing
@@ -80,11 +71,15 @@ def on_device(params: Params | None, device: torch.device) -> Params:
 # -------------------------------------------------------------------------------------------------------------- images
 
 
-def computed(self: Any, work: Tensor, image: Tensor, params: Params, flags: Flags) -> Tensor:
-    """The image of a user's intensity op, which may write over what it is given."""
-    work = _guarded(work, image)
+def intensity_image(self: Any, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
+    """The image of a user's ``apply_transform``, which may write over what it is given; skipped rows stay."""
+    work = _guarded(load(image, unit=True), image)
     matrix = self.compute_transformation(work, params, flags) if "compute_transformation" in self.overrides else None
-    return self.apply_transform(work, params, flags, matrix)
+    output = self.apply_transform(work, params, flags, matrix)
+    if output.shape != image.shape:
+        name, expected = type(self).__name__, tuple(image.shape)
+        raise ValueError(f"{name}: apply_transform: expected shape {expected}, got {tuple(output.shape)}")
+    return self.select(gate, store(output, image.dtype, unit=True), image)
 
 
 def _guarded(work: Tensor, input: Tensor) -> Tensor:

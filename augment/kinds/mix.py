@@ -37,7 +37,7 @@ class Mix(Augmentation, kind=True):
     Args:
         p: probability that a unit of ``mode`` is changed.
         p_batch: probability that a batch is looked at at all.
-        same_on_batch: as ``mode="batch"``.
+        same_on_batch: as ``mode="batch"``; partners stay by row.
         keepdim: give the outputs the ranks of the inputs.
         data_keys: what the inputs of a direct call are; None for the image alone.
         mode: what shares a draw of the gate and of the amount: ``"elem"``, every row for itself; ``"pair"``, two rows
@@ -51,6 +51,7 @@ class Mix(Augmentation, kind=True):
     """
 
     least_area: float = 0.0
+    draws_units = True
     alone: ClassVar[bool] = False  # a row is put together from itself alone
 
     def __init__(
@@ -139,27 +140,32 @@ class Mix(Augmentation, kind=True):
         outputs = [t.restore(self.keepdim) for t in moved]
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def forward_parameters(
-        self,
-        batch_shape: Sequence[int],
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-        after: Sequence[Tensor] = (),
-        rows: Tensor | None = None,
-    ) -> Params:
-        params = super().forward_parameters(batch_shape, generator, device, after)
-        if rows is not None:  # the units of a mode are drawn first
-            params["batch_prob"] = params["batch_prob"] * rows
-        return params
-
     def move_targets(self, targets: Sequence[Target], ready: Ready, options: Mapping[str, Flags]) -> list[Target]:
         like, (_, params, flags, gate) = tg.frame(targets), ready
         if like is None:
             raise ValueError(f"{type(self).__name__}: data_keys: expected an image or a mask to mix by")
         gate = self.gate(params) if gate is None else gate
         composition = self.compose(params, like, gate, flags, targets)
-        keeps = composition.size == (like.shape[-2], like.shape[-1])
-        return [self._mixed(t, targets, composition, params, gate, keeps, options.get(t.key, {})) for t in targets]
+        rows = gate if composition.size == (like.shape[-2], like.shape[-1]) else torch.ones_like(gate)
+
+        def mixed(target: Target) -> Value:
+            key, value = target.key, target.value
+            if key == "class":
+                return self._classes(value, targets, params, gate, composition)
+            if key == "image":
+                return composition.image(value, gate)
+            mask = self.mask_to_mix(self.mask_of(target))
+            found = composition.mask(mask, gate)
+            found = found[:, : mask.shape[1]] if self.never_open else found
+            return listed_masks(found, value, self.alone) if isinstance(value, list) else found
+
+        def labels(target: Target) -> Target:
+            found = mixed_labels(target, composition, rows, self.least_area, self.never_open)
+            if options.get(target.key, {}).get("clip") and not target.watched:
+                found = replace(found, value=labels_of(target.key).clip(found.value, composition.size))
+            return replace(found, value=list(found.value.unbind(0))) if isinstance(target.value, list) else found
+
+        return [labels(t) if t.kind.placed else replace(t, value=mixed(t)) for t in targets]
 
     def matrix_of(self, params: Params, rigid: bool) -> Tensor | None:
         return self.transform_matrix if rigid and not self.never_open else None  # which refuses
@@ -168,28 +174,6 @@ class Mix(Augmentation, kind=True):
         self, targets: Sequence[Target], params: Params, options: Mapping[str, Flags], where: str
     ) -> list[Target]:
         return list(targets) if self.never_open else self.inverse()
-
-    def _mixed(
-        self,
-        target: Target,
-        targets: Sequence[Target],
-        composition: Composition,
-        params: Params,
-        gate: Tensor,
-        keeps: bool,
-        options: Flags,
-    ) -> Target:
-        key, value = target.key, target.value
-        if key == "class":
-            return replace(target, value=self._classes(value, targets, params, gate, composition))
-        if target.kind.placed:
-            return self._labels(target, composition, gate if keeps else torch.ones_like(gate), options)
-        if key == "image":
-            return replace(target, value=composition.image(value, gate))
-        mask = self.mask_to_mix(self.mask_of(target))
-        mixed = composition.mask(mask, gate)
-        mixed = mixed[:, : mask.shape[1]] if self.never_open else mixed
-        return replace(target, value=listed_masks(mixed, value, self.alone) if isinstance(value, list) else mixed)
 
     def mask_of(self, target: Target) -> Tensor:
         """A mask target as one tensor (B, C, H, W)."""
@@ -205,12 +189,6 @@ class Mix(Augmentation, kind=True):
         return [dense(t).value.shape[1] for t in targets if t.kind.placed and not t.watched]
 
     # --------------------------------------------------------------------------------------------------------- labels
-
-    def _labels(self, target: Target, composition: Composition, gate: Tensor, options: Flags) -> Target:
-        mixed = mixed_labels(target, composition, gate, self.least_area, self.never_open)
-        if options.get("clip") and not target.watched:
-            mixed = replace(mixed, value=labels_of(target.key).clip(mixed.value, composition.size))
-        return replace(mixed, value=list(mixed.value.unbind(0))) if isinstance(target.value, list) else mixed
 
     def _classes(
         self, value: Value, targets: Sequence[Target], params: Params, gate: Tensor, composition: Composition
@@ -292,6 +270,12 @@ class Mix(Augmentation, kind=True):
         """Draw the row (..., B) int64 that each is mixed with, by uniforms (..., B)."""
         return mx.mate_of(u) if self.mode == "pair" else mx.next_of(u)
 
+    def validate(self, params: Params, gate: Tensor) -> None:
+        super().validate(params, gate)
+        for param in self.params:
+            if param.rows:
+                self.check_rows(params, param.name, gate, param.dim or 0)
+
     def check_rows(self, params: Params, name: str, gate: Tensor, dim: int = 0) -> None:
         """Require that a parameter, of which ``dim`` is the batch, names rows of the batch."""
         value = params[name]
@@ -308,8 +292,6 @@ class Mix(Augmentation, kind=True):
             params = {name: value for name, value in params.items() if name != "dtype"}
         return super().checked_params(params, shape, device, where)
 
-    # ----------------------------------------------------------------------------------------------------------- gate
-
     @property
     def never_open(self) -> bool:
         """Whether the gate is closed, whatever is drawn or handed in."""
@@ -322,8 +304,6 @@ class Mix(Augmentation, kind=True):
     def gate(self, params: Params) -> Tensor:
         gate = super().gate(params)
         return torch.zeros_like(gate) if self.never_open else gate
-
-    # -------------------------------------------------------------------------------------------------------- reading
 
     @property
     def transform_matrix(self) -> Tensor:

@@ -16,12 +16,8 @@ from ..targets.target import Target
 def mixed_labels(target: Target, composition: Composition, gate: Tensor, least_area: float, never_open: bool) -> Target:
     """The boxes or keypoints of all slots side by side, as a tensor, and which of them are seen.
 
-    Args:
-        target: a tensor, or a list with an entry a row.
-        composition: what every row is put together from.
-        gate: (B,) bool, the rows that are mixed.
-        least_area: the area in square pixels that has to be left of a box.
-        never_open: whether labels keep their number, as nothing can be mixed.
+    ``least_area`` in square pixels has to be left of a box. Where the gate (B,) is ``never_open``, as nothing can be
+    mixed, labels keep their number.
     """
     target = dense(target)
     if not target.watched or not isinstance(target.kind, Boxes):
@@ -62,13 +58,8 @@ def _side_by_side(
     return replace(target, value=torch.where(rows, output, kept), valid=seen)
 
 
-def classes_of_labels(
-    classes: Tensor,  # (B, N)
-    composition: Composition,
-    gate: Tensor,  # (B,) bool
-    never_open: bool,
-) -> Tensor:  # (B, slots * N)
-    """The classes of the labels of all slots side by side."""
+def classes_of_labels(classes: Tensor, composition: Composition, gate: Tensor, never_open: bool) -> Tensor:
+    """The classes (B, N) of labels as (B, slots * N), those of all slots side by side."""
     n = classes.shape[1]
     slots = composition.spread(classes).flatten(1, 2)
     slots = slots[:, :n] if never_open else slots

@@ -18,12 +18,8 @@ class Recorded:
         if "__init__" not in vars(cls):  # an error of its arguments names the class, not one above
             base: Any = cls.__init__
             own = types.FunctionType(base.__code__, base.__globals__, "__init__", base.__defaults__, base.__closure__)
-            own.__qualname__, own.__kwdefaults__, own.__doc__ = (
-                f"{cls.__name__}.__init__",
-                base.__kwdefaults__,
-                base.__doc__,
-            )
-            own.__annotations__ = base.__annotations__
+            own.__qualname__, own.__annotations__ = f"{cls.__name__}.__init__", base.__annotations__
+            own.__kwdefaults__, own.__doc__ = base.__kwdefaults__, base.__doc__
             type.__setattr__(cls, "__init__", own)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

@@ -104,11 +104,9 @@ class RandomAffine(Geometric):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"angle": Range(degrees, "degrees", domain=TURN)}
         if translate is not None:
-            shared = _count(translate, "translate", (1, 2)) == 1
-            self.ranges["translate_x"] = Range(translate, "translate", domain=(-1, 1), part=slice(0, 1))
-            self.ranges["translate_y"] = Range(
-                translate, "translate", domain=(-1, 1), part=slice(0, 1) if shared else slice(1, 2)
-            )
+            second = slice(0, 1) if _count(translate, "translate", (1, 2)) == 1 else slice(1, 2)
+            for name, part in (("translate_x", slice(0, 1)), ("translate_y", second)):
+                self.ranges[name] = Range(translate, "translate", domain=(-1, 1), part=part)
         if scale is not None:
             self.ranges["scale_x"] = Range(scale, "scale", None, POSITIVE, slice(0, 2))
             if _count(scale, "scale", (2, 4)) == 4:
@@ -137,14 +135,8 @@ class RandomAffine(Geometric):
         check((scale >= low) & (scale <= high), gate, f"scale: expected values in [{low}, {high}]")
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Homography:
-        matrix = geometry.affine(
-            params["angle"],
-            params["translations"],
-            params["scale"],
-            params["shear_x"],
-            params["shear_y"],
-            params["center"],
-        )
+        names = ("angle", "translations", "scale", "shear_x", "shear_y", "center")
+        matrix = geometry.affine(*(params[name] for name in names))
         return Homography(matrix, (input.shape[-2], input.shape[-1]), projective=False)
 
 

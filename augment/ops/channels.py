@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .. import kernels
 from ..common.arguments import choice, number, one_a_channel, whole
 from ..common.checks import check
 from ..common.types import Flags, Params
 from ..kernels.colour.illuminants import TABLES
 from ..kinds.intensity import Intensity
+from ..maps.recolours import Channels, Line
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
@@ -29,7 +29,6 @@ class RandomChannelShuffle(Intensity):
     """
 
     params = (Param("channels", (None,)),)
-    own_dtype = True
 
     def __init__(self, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False) -> None:
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
@@ -41,17 +40,8 @@ class RandomChannelShuffle(Intensity):
         source = params["channels"]
         check((source >= 0) & (source < source.shape[-1]), None, "channels: expected numbers of channels")
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.take_channels(input, places(self, params, "channels", input.shape[1]))
-
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        taken, source = [], places(self, params, "channels", len(planes)).view(-1, len(planes), 1, 1)
-        for place in range(len(planes)):
-            plane = planes[0]
-            for channel in range(1, len(planes)):
-                plane = torch.where(source[:, place] == channel, planes[channel], plane)
-            taken.append(plane)
-        return taken
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Channels:
+        return Channels(places(self, params, "channels", input.shape[1]))
 
 
 class RandomChannelDropout(Intensity):
@@ -72,7 +62,6 @@ class RandomChannelDropout(Intensity):
     """
 
     params = (Param("batch_idx", (1,)), Param("channel_idx", (None,)))
-    own_dtype = True
 
     def __init__(
         self,
@@ -103,19 +92,10 @@ class RandomChannelDropout(Intensity):
     def validate(self, params: Params, gate: Tensor) -> None:
         check(params["channel_idx"] >= 0, gate, "channel_idx: expected numbers of channels")
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        lost = self.lost(params, input.shape[1]) & self.gate(params).unsqueeze(1)
-        value = round(self.fill_value * 255) if input.dtype == torch.uint8 else self.fill_value
-        return kernels.fill_channels(input, lost, value)
-
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        lost = self.lost(params, len(planes)).unsqueeze(2).unsqueeze(3).unbind(1)
-        return [torch.where(gone, self.fill_value, plane) for gone, plane in zip(lost, planes, strict=True)]
-
-    def lost(self, params: Params, count: int) -> Tensor:
-        """Which of so many channels (B, count) are filled."""
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Channels:
         chosen = params["channel_idx"]
-        return (chosen.unsqueeze(2) == torch.arange(count, device=chosen.device)).any(1)
+        lost = (chosen.unsqueeze(2) == torch.arange(input.shape[1], device=chosen.device)).any(1)
+        return Channels(lost=lost, value=self.fill_value)
 
 
 class RandomRGBShift(Intensity):
@@ -133,7 +113,6 @@ class RandomRGBShift(Intensity):
         r_shift, g_shift, b_shift: (B,).
     """
 
-    pointwise = True
     channels = (3,)
 
     def __init__(
@@ -152,14 +131,8 @@ class RandomRGBShift(Intensity):
             "b_shift": Range(b_shift_limit, "b_shift_limit", 0.0, (-INFINITY, INFINITY)),
         }
 
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        shift = torch.stack([params[name] for name in self.ranges], 1).view(-1, 3, 1, 1)[:, channels]
-        return (values.clamp(0, 1) + shift).clamp(0, 1)
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        shift = torch.stack([params[name] for name in self.ranges], 1)
-        shift = shift if gate is None else torch.where(gate.unsqueeze(1), shift, 0.0)
-        return kernels.linear_levels(image, torch.ones_like(shift), shift)
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Line:
+        return Line(None, torch.stack([params[name] for name in self.ranges], 1), cut=True)
 
 
 class RandomPlanckianJitter(Intensity):
@@ -180,7 +153,6 @@ class RandomPlanckianJitter(Intensity):
         idx: (B,) int64, which of the illuminants to choose from.
     """
 
-    pointwise = True
     channels = (3,)
     columns = 1
     params = (Param("idx"),)
@@ -212,14 +184,8 @@ class RandomPlanckianJitter(Intensity):
         inside = (params["idx"] >= 0) & (params["idx"] < len(self.pl))
         check(inside, None, f"idx: expected numbers in 0..{len(self.pl) - 1}")
 
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        ratios = self.pl.to(values.device)[params["idx"].long()].view(-1, 3, 1, 1)[:, channels].to(values.dtype)
-        return (values.clamp(0, 1) * ratios).clamp(0, 1)
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        ratios = self.pl.to(image.device)[params["idx"].long()].float()
-        ratios = ratios if gate is None else torch.where(gate.unsqueeze(1), ratios, 1.0)
-        return kernels.linear_levels(image, ratios, torch.zeros_like(ratios))
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Line:
+        return Line(self.pl.to(input.device)[params["idx"].long()], cut=True)
 
 
 def check_channels(op: Intensity, shape: Sequence[int], flags: Flags, *names: str) -> None:
@@ -228,20 +194,18 @@ def check_channels(op: Intensity, shape: Sequence[int], flags: Flags, *names: st
         one_a_channel(flags[name], shape[1], f"{type(op).__name__}: {name}")
 
 
-def of_channels(flags: Flags, channels: slice, *names: str) -> list[list[float]]:
-    """The numbers of flags for some channels; with all of them, lists of one length."""
-    found = [flags[name] if len(flags[name]) == 1 else flags[name][channels] for name in names]
-    longest = max(map(len, found))
-    return [values * (longest // len(values)) for values in found]
+def of_one_length(*given: list[float]) -> list[list[float]]:
+    """Lists of one number, or of one a channel, as lists of one length."""
+    longest = max(map(len, given))
+    return [values * (longest // len(values)) for values in given]
 
 
 def places(op: Intensity, params: Params, name: str, count: int) -> Tensor:
-    """The channel of the input that comes to each of C places (B, C), its own where the gate is closed."""
+    """The channel of the input that comes to each of C places (B, C)."""
     source = params[name]
-    own = torch.arange(count, device=source.device)
-    if source.shape[1:] != own.shape:
+    if source.shape[1] != count:
         raise ValueError(
-            f"{type(op).__name__}: params[{name!r}]: expected a number for each of {len(own)} channels, "
+            f"{type(op).__name__}: params[{name!r}]: expected a number for each of {count} channels, "
             f"got shape {tuple(source.shape)}"
         )
-    return torch.where(op.gate(params).unsqueeze(1), source, own)
+    return source

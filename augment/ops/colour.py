@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from .. import kernels
 from ..common.arguments import deviations
 from ..common.types import Flags, Params
 from ..kernels.colour import maths as colour
-from ..kernels.warp.maths import per_channel
 from ..kinds.intensity import Intensity
+from ..maps.recolours import Blend, Line, Steps
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
-from .channels import check_channels, of_channels
+from .channels import check_channels, of_one_length
 
 INFINITY = float("inf")
 
@@ -33,7 +31,6 @@ class RandomBrightness(Intensity):
         brightness_factor: (B,).
     """
 
-    pointwise = True
     params = (Param("brightness_factor", neutral=1.0),)
 
     def __init__(
@@ -48,13 +45,8 @@ class RandomBrightness(Intensity):
         self.ranges = {"brightness_factor": Range(brightness, "brightness", 1.0, (0, 2))}
         self.accept(clip_output=clip_output)
 
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        gain = (params["brightness_factor"] - 1).view(-1, 1, 1, 1)
-        return values.clamp(0, 1).add_(gain).clamp_(0, 1) if flags["clip_output"] else values + gain
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        factor = params["brightness_factor"].unsqueeze(1)
-        return kernels.linear_levels(image, torch.ones_like(factor), factor - 1)
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Line:
+        return Line(None, params["brightness_factor"] - 1, cut=flags["clip_output"])
 
 
 class RandomContrast(Intensity):
@@ -73,7 +65,6 @@ class RandomContrast(Intensity):
         contrast_factor: (B,).
     """
 
-    pointwise = True
     params = (Param("contrast_factor", neutral=1.0),)
 
     def __init__(
@@ -88,13 +79,8 @@ class RandomContrast(Intensity):
         self.ranges = {"contrast_factor": Range(contrast, "contrast", 1.0, (0, INFINITY))}
         self.accept(clip_output=clip_output)
 
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        factor = params["contrast_factor"].view(-1, 1, 1, 1)
-        return values.clamp(0, 1).mul_(factor).clamp_(0, 1) if flags["clip_output"] else values * factor
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        factor = params["contrast_factor"].unsqueeze(1)
-        return kernels.linear_levels(image, factor, torch.zeros_like(factor))
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Line:
+        return Line(params["contrast_factor"], cut=flags["clip_output"])
 
 
 class RandomGrayscale(Intensity):
@@ -110,8 +96,6 @@ class RandomGrayscale(Intensity):
         ValueError: if there is not one weight a channel.
     """
 
-    bytewise = True
-
     def __init__(
         self,
         rgb_weights: Any = None,
@@ -122,15 +106,8 @@ class RandomGrayscale(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.accept(rgb_weights=rgb_weights)
 
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        return [colour.gray(planes, self.weights(len(planes), flags))] * len(planes)
-
-    def mixture(self, flags: Flags, channels: int) -> list[list[float]]:
-        return [[*self.weights(channels, flags), 0.0]] * channels
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        gate = self.gate(params) if gate is None else gate
-        return kernels.gray_levels(image, gate, self.weights(image.shape[1], flags))
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Blend:
+        return Blend(self.weights(input.shape[1], flags))
 
     def weights(self, channels: int, flags: Flags) -> list[float]:
         """The weight of each channel."""
@@ -155,7 +132,6 @@ class RandomSaturation(Intensity):
         saturation_factor: (B,).
     """
 
-    bytewise = True
     channels = (1, 3)
     params = (Param("saturation_factor", neutral=1.0),)
 
@@ -169,12 +145,8 @@ class RandomSaturation(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY))}
 
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        factors = (1.0, 1.0, params["saturation_factor"].view(-1, 1, 1), 0.0)
-        return colour.jitter(planes, factors, (colour.SATURATION,), kind="jiggle")
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        return kernels.saturation_levels(image, params["saturation_factor"])
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Steps:
+        return Steps((1.0, 1.0, params["saturation_factor"], 0.0), (colour.SATURATION,), "jiggle")
 
 
 class RandomHue(Intensity):
@@ -190,7 +162,6 @@ class RandomHue(Intensity):
         hue_factor: (B,), in turns.
     """
 
-    bytewise = True
     channels = (1, 3)
     params = (Param("hue_factor", neutral=0.0),)
 
@@ -204,12 +175,8 @@ class RandomHue(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5))}
 
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        factors = (1.0, 1.0, 1.0, params["hue_factor"].view(-1, 1, 1))
-        return colour.jitter(planes, factors, (colour.HUE,))
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        return kernels.hue_levels(image, params["hue_factor"])
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Steps:
+        return Steps((1.0, 1.0, 1.0, params["hue_factor"]), (colour.HUE,))
 
 
 class Standard(Intensity):
@@ -221,10 +188,6 @@ class Standard(Intensity):
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         check_channels(self, shape, flags, "mean", "std")
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        scale, shift = self.linear(flags, channels)
-        return (values * per_channel(scale, values)).add_(per_channel(shift, values))
 
 
 class Normalize(Standard):
@@ -238,15 +201,11 @@ class Normalize(Standard):
         (B, C, H, W) to (B, C, H, W).
     """
 
-    pointwise = True
     flag_checks = {"std": deviations}
 
-    def output_dtype(self, dtype: torch.dtype) -> torch.dtype:
-        return dtype if dtype.is_floating_point else torch.float32
-
-    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
-        mean, std = of_channels(flags, channels, "mean", "std")
-        return [1 / s for s in std], [-m / s for m, s in zip(mean, std, strict=True)]
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Line:
+        mean, std = of_one_length(flags["mean"], flags["std"])
+        return Line([1 / s for s in std], [-m / s for m, s in zip(mean, std, strict=True)], wide=True)
 
 
 class Denormalize(Standard):
@@ -259,6 +218,5 @@ class Denormalize(Standard):
         (B, C, H, W) to (B, C, H, W).
     """
 
-    def linear(self, flags: Flags, channels: slice) -> tuple[list[float], list[float]]:
-        mean, std = of_channels(flags, channels, "mean", "std")
-        return std, mean
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Line:
+        return Line(flags["std"], flags["mean"])

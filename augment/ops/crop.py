@@ -95,6 +95,15 @@ def side_to_size(size: int | Size, input_size: Size, side: str) -> Size:
     return (size, max(int(size * aspect), 1)) if fixed_height else (max(int(size / aspect), 1), size)
 
 
+class FixedSize(Geometric):
+    """Base class of the ops whose outputs have one size, or that of the input where it is None."""
+
+    size: Any
+
+    def output_size(self, size: Size) -> Size:
+        return size if self.size is None else self.size
+
+
 class WholeFrame(Geometric):
     """Base class of the ops that resize the whole frame to their ``output_size``."""
 
@@ -108,7 +117,7 @@ class WholeFrame(Geometric):
         return rescale(input, params, flags, self.output_size((input.shape[-2], input.shape[-1])))
 
 
-class ResizedWindow(Geometric):
+class ResizedWindow(FixedSize):
     """Base class of the ops that cut a window and resize it to their ``output_size``, edge to edge by default."""
 
     params: Sequence[Param] = WINDOW
@@ -125,7 +134,7 @@ class ResizedWindow(Geometric):
         return Homography(matrix, size, output, projective=False)
 
 
-class RandomCrop(Geometric):
+class RandomCrop(FixedSize):
     """Cut a window of fixed size at a random place. Pixels stay exact.
 
     A row with a closed gate gives the centred window, and its labels follow.
@@ -181,9 +190,6 @@ class RandomCrop(Geometric):
             cropping_mode=cropping_mode,
         )
 
-    def output_size(self, size: Size) -> Size:
-        return self.size
-
     def padding_for(self, size: Size) -> tuple[int, int, int, int]:
         """The padding (left, right, top, bottom) of an image of (H, W)."""
         left, right, top, bottom = self.padding
@@ -230,7 +236,7 @@ def _sides(padding: int | Sequence[int] | None) -> tuple[int, int, int, int]:
     return left, right, top, bottom
 
 
-class CenterCrop(Geometric):
+class CenterCrop(FixedSize):
     """Cut the centred window. Pixels stay exact.
 
     Args:
@@ -264,9 +270,6 @@ class CenterCrop(Geometric):
         super().__init__(p=p, keepdim=keepdim)
         self.size = pair(size, "size")
         self.accept(align_corners=align_corners, resample=resample, cropping_mode=cropping_mode)
-
-    def output_size(self, size: Size) -> Size:
-        return self.size
 
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         if self.size[0] > shape[-2] or self.size[1] > shape[-1]:
@@ -328,9 +331,6 @@ class RandomResizedCrop(ResizedWindow):
             "ratio": Range(ratio, "ratio", None, (1e-6, math.inf)),
         }
         self.accept(resample=resample, align_corners=align_corners, cropping_mode=cropping_mode, padding_mode="border")
-
-    def output_size(self, size: Size) -> Size:
-        return self.size
 
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]

@@ -81,9 +81,6 @@ class RandomIoUCrop(ResizedWindow):
         self.columns = 4 * self.trials + len(self.options)
         self.accept(resample=resample, padding_mode="border")
 
-    def output_size(self, size: Size) -> Size:
-        return size if self.size is None else self.size
-
     def sample(self, draw: Draw) -> Params:
         height, width = draw.shape[-2:]
         low, high = self.scale

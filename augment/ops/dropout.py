@@ -82,9 +82,8 @@ class Dropout(Intensity):
     def dropped(self, params: Params, height: int, width: int) -> Tensor:
         """Which pixels (B, 1, H, W) are filled."""
         gate = params["batch_prob"]
-        return self.filled(
-            torch.zeros(len(gate), 1, height, width, dtype=torch.bool, device=gate.device), params, [1.0]
-        )
+        none = torch.zeros(len(gate), 1, height, width, dtype=torch.bool, device=gate.device)
+        return self.filled(none, params, [1.0])
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         if self.fill is not None:
@@ -100,9 +99,8 @@ class Dropout(Intensity):
             return self.filled(input, params, list(flags["fill"]))
         if flags["mask_fill"] is None:
             return input
-        return self.filled(
-            input, params, label_values([flags["mask_fill"]], input, f"{type(self).__name__}: mask_fill")
-        )
+        fill = label_values([flags["mask_fill"]], input, f"{type(self).__name__}: mask_fill")
+        return self.filled(input, params, fill)
 
     def covered_boxes(self, boxes: Tensor, params: Params | None = None) -> Tensor:
         """The share (B, N) of each box that the last call, or that of ``params``, dropped.
@@ -192,13 +190,9 @@ class RandomCoarseDropout(Dropout):
             raise ValueError(f"num_holes_range: expected two whole numbers, got {num_holes_range!r}")
         self.most = whole(self.count.high, "num_holes_range", 1)
         super().__init__(fill, mask_fill, same_on_batch, p, keepdim)
-        holes = (param if param.image else replace(param, shape=(self.most,)) for param in self.params)
-        self.params = tuple(holes)
+        self.params = tuple(param if param.image else replace(param, shape=(self.most,)) for param in self.params)
         self.columns = 1 + 4 * self.most
-        self.extents = (
-            Extent(hole_height_range, "hole_height_range"),
-            Extent(hole_width_range, "hole_width_range"),
-        )
+        self.extents = Extent(hole_height_range, "hole_height_range"), Extent(hole_width_range, "hole_width_range")
 
     def forward_parameters(self, batch_shape: Sequence[int], *args: Any, **kwargs: Any) -> Params:
         for extent, size in zip(self.extents, batch_shape[-2:], strict=True):
@@ -356,10 +350,8 @@ class RandomErasing(Intensity):
         check((params["values"] >= 0) & (params["values"] <= 1), gate, "values: expected values in [0, 1]")
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        levels = params["values"]
-        return kernels.erase(
-            input, windows(input, params), (levels * 255).round() if input.dtype == torch.uint8 else levels
-        )
+        levels = (params["values"] * 255).round() if input.dtype == torch.uint8 else params["values"]
+        return kernels.erase(input, windows(input, params), levels)
 
     def apply_transform_mask(
         self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None
@@ -370,11 +362,6 @@ class RandomErasing(Intensity):
 
 def windows(image: Tensor, params: Params) -> Tensor:
     """The rectangles of the parameters in the image's size: (B, 4), left, top, right and bottom."""
-    drawn = params.get("forward_input_shape")
-    edges = []
-    for first, extent, axis in (("xs", "widths", -1), ("ys", "heights", -2)):
-        ratio = 1 if drawn is None else image.shape[axis] / drawn[axis]
-        start, length = params[first] * ratio, params[extent] * ratio
-        edges.append((start.ceil(), (start + length).ceil()))
-    (left, right), (top, bottom) = edges
-    return torch.stack([left, top, right, bottom], 1)
+    x, y = stretch(params, image.shape[-2], image.shape[-1])
+    left, top = params["xs"] * x, params["ys"] * y
+    return torch.stack([left, top, left + params["widths"] * x, top + params["heights"] * y], 1).ceil()

@@ -30,8 +30,7 @@ class RandomHorizontalFlip(Geometric):
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         height, width = input.shape[-2:]
-        matrix = geometry.scaling(-1, 1, width - 1, 0, params["batch_prob"])
-        return Permutation(matrix, (height, width))
+        return Permutation(geometry.scaling(-1, 1, width - 1, 0, params["batch_prob"]), (height, width))
 
 
 class RandomVerticalFlip(Geometric):
@@ -48,8 +47,7 @@ class RandomVerticalFlip(Geometric):
 
     def warp(self, input: Tensor, params: Params, flags: Flags) -> Permutation:
         height, width = input.shape[-2:]
-        matrix = geometry.scaling(1, -1, 0, height - 1, params["batch_prob"])
-        return Permutation(matrix, (height, width))
+        return Permutation(geometry.scaling(1, -1, 0, height - 1, params["batch_prob"]), (height, width))
 
 
 class RandomRotation90(Geometric):

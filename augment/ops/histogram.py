@@ -6,8 +6,8 @@ from torch import Tensor
 
 from .. import kernels
 from ..common.types import Flags, Params
-from ..kernels.histogram import maths as histogram
 from ..kinds.intensity import Intensity
+from ..maps.recolours import Stretch
 from ..sampling.ranges import Bounds, Range
 
 
@@ -42,8 +42,6 @@ class RandomAutoContrast(Intensity):
         (B, C, H, W) to (B, C, H, W).
     """
 
-    own_dtype = True
-
     def __init__(
         self,
         clip_output: bool = True,
@@ -54,11 +52,8 @@ class RandomAutoContrast(Intensity):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.accept(clip_output=clip_output)
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.stretch(input, self.gate(params), flags["clip_output"])
-
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        return [histogram.stretch(plane, flags["clip_output"]) for plane in planes]
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Stretch:
+        return Stretch(flags["clip_output"])
 
 
 class RandomClahe(Intensity):
@@ -104,4 +99,4 @@ class RandomClahe(Intensity):
             )
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], flags["grid_size"])
+        return kernels.equalize_tiles(input, self.gate(params), params["clip_limit_factor"], *flags["grid_size"])

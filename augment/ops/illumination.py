@@ -9,6 +9,7 @@ from torch import Tensor
 from ..common.types import Flags, Params
 from ..kernels.light import maths as light
 from ..kinds.intensity import Intensity
+from ..maps.recolours import Curve
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, numbers
@@ -31,8 +32,8 @@ class Illumination(Intensity):
         gradient = self.gradient(torch.where(sign >= 0, gain, -gain), draw.u, *draw.shape[-2:])
         return {"gradient": gradient.expand(-1, draw.shape[1], -1, -1)}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.illuminate(input, self.image_map(params, "gradient", input).to(input.dtype))
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
+        return Curve(light.illuminate, self.image_map(params, "gradient", input))
 
 
 class StraightIllumination(Illumination):

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .. import kernels
 from ..common.arguments import number
 from ..common.checks import check
 from ..common.constants import constant
-from ..common.dtypes import store
 from ..common.types import Flags, Params
 from ..kernels.colour import maths as colour
 from ..kinds.intensity import Intensity
+from ..maps.recolour import Recolour
+from ..maps.recolours import Channels, Steps
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
@@ -52,8 +52,6 @@ class Jitter(Intensity):
         self.ranges = factor_ranges(brightness, contrast, saturation, hue, self.brightest)
         self.order = fixed_order(order)
         self.columns = len(self.ranges) + (4 if order is None else 0)
-        self.own_dtype = order is None
-        self.bytewise = kernels.ready()
 
     def sample(self, draw: Draw) -> Params:
         if self.order is None:
@@ -82,22 +80,9 @@ class Jitter(Intensity):
         steps = ((order >= 0) & (order <= 3)).all(1)
         check(steps, torch.ones_like(gate), "order: expected steps in 0..3")
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        if self.order is not None:
-            return super().apply_transform(input, params, flags)
-        return kernels.colour_jitter(input, *factors_and_order(params), self.formulas)
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        factors, _ = factors_and_order(params)
-        order = constant(self.order or (), torch.int64, image.device)
-        return kernels.colour_jitter(image, factors, order, self.formulas)
-
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
-        return kernels.colour_jitter(image, *factors_and_order(params), self.formulas, after, wide)
-
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        factors = [params[name].view(-1, 1, 1) for name in NAMES]
-        return colour.jitter(planes, factors, self.order or (), kind=self.formulas)
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Steps:
+        order = params["order"] if self.order is None else self.order
+        return Steps([params[name] for name in NAMES], order, self.formulas)
 
 
 class ColorJitter(Jitter):
@@ -167,7 +152,6 @@ class RandomPhotometricDistort(Intensity):
     channels = (1, 3)
     columns = 10
     params = (*FACTORS, Param("contrast_before"), Param("channel_permutation", (None,)))
-    own_dtype = True
 
     def __init__(
         self,
@@ -200,20 +184,13 @@ class RandomPhotometricDistort(Intensity):
         channels = torch.arange(source.shape[-1], device=source.device)
         check(source.sort(-1).values == channels, gate, "channel_permutation: expected each channel once")
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.photometric_distort(input, *self.steps(params, input))
-
-    def apply_wide(self, image: Tensor, params: Params, flags: Flags, after: Tensor | None, wide: bool) -> Tensor:
-        output = kernels.photometric_distort(image, *self.steps(params, image), wide=wide or after is not None)
-        if after is None:
-            return output
-        output = colour.blend(output, after)
-        return output if wide else store(output, image.dtype, unit=True)
-
-    def steps(self, params: Params, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The factors (B, 4), whether the contrast comes before (B,), and which channel comes where (B, C)."""
-        factors = torch.stack([params[name] for name in NAMES], 1)
-        return factors, params["contrast_before"], places(self, params, "channel_permutation", image.shape[1])
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Recolour:
+        orders = [
+            constant(order, torch.int64, input.device) for order in (colour.CONTRAST_BEFORE, colour.CONTRAST_AFTER)
+        ]
+        order = torch.where(params["contrast_before"].unsqueeze(1) != 0, *orders)
+        steps = Steps([params[name] for name in NAMES], order)
+        return steps.then(Channels(places(self, params, "channel_permutation", input.shape[1])))
 
 
 def factor_ranges(
@@ -226,11 +203,6 @@ def factor_ranges(
         "saturation_factor": Range(saturation, "saturation", 1.0, (0, INFINITY)),
         "hue_factor": Range(hue, "hue", 0.0, (-0.5, 0.5)),
     }
-
-
-def factors_and_order(params: Params) -> tuple[Tensor, Tensor]:
-    """The factors (B, 4) of the steps, and their order (B, n)."""
-    return torch.stack([params[name] for name in NAMES], 1), params["order"]
 
 
 def fixed_order(order: Any) -> tuple[int, ...] | None:

@@ -31,11 +31,8 @@ class RandomMixUpV2(Mix):
 
     Args:
         lambda_val: (low, high) of lambda, in 0..1; None for all of it.
-        same_on_batch: as ``mode="batch"``; partners stay by row.
-        p: probability that a unit of ``mode`` is mixed.
-        data_keys: what the inputs of a direct call are.
         alpha: draw lambda by Beta(alpha, alpha), stretched to ``lambda_val``; None for evenly.
-        mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
+        data_keys, mode: as in ``Mix``.
         num_classes: give classes as shares (B, num_classes); None for rows (B, 3) of the label, the other's and lambda.
         mask_classes: make masks (B, 1, H, W) of labels the shares (B, mask_classes, H, W) of classes, which may come
             as well; a label that is none of them, such as one to ignore, has no share in any.
@@ -73,13 +70,7 @@ class RandomMixUpV2(Mix):
         amount = self.ranges["mixup_lambdas"](mx.beta_quantile(u, self.alpha, self._table.on(draw.device)))
         return {"mixup_pairs": pairs, "mixup_lambdas": amount}
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        super().validate(params, gate)
-        self.check_rows(params, "mixup_pairs", gate)
-
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Blend:
         own = torch.arange(len(gate), device=gate.device)
         partner = torch.where(gate, params["mixup_pairs"], own)
         amount = torch.where(gate, params["mixup_lambdas"], 0)
@@ -117,7 +108,7 @@ class RandomCutMixV2(Mix):
         num_mix: how many rectangles are pasted one after the other.
         cut_size: (low, high) to which lambda is cut, in 0..1; the larger, the smaller the rectangle. None for all.
         beta: draw lambda by Beta(beta, beta); None for 1, which is evenly.
-        same_on_batch, p, data_keys, mode: as in ``RandomMixUpV2``.
+        data_keys, mode: as in ``Mix``.
         use_correct_lambda: give in rows of classes the share of the own image, as the paper does, instead of what is
             pasted.
         num_classes: give classes as exact shares of the area (B, num_classes); None for rows (num_mix, B, 3) of the
@@ -162,30 +153,24 @@ class RandomCutMixV2(Mix):
         u, x, y = (self.shared(v.mT, pairs[0]).mT for v in (u, x, y))
         kept = mx.beta_quantile(u, self.beta, self._table.on(draw.device)).clamp(*self.cut_size)
         height, width = draw.shape[-2:]
-        h, w = ((1 - kept).sqrt() * side for side in (height, width))
-        h, w = h.floor(), w.floor()
+        h, w = (((1 - kept).sqrt() * side).floor() for side in (height, width))
         left = torch.minimum((x * (width - w + 1)).floor(), width - w)
         top = torch.minimum((y * (height - h + 1)).floor(), height - h)
         corners = geometry.rectangle(*(v.flatten() for v in (left, top, w, h))).unflatten(0, left.shape)
-        return {
-            "mix_pairs": pairs,
-            "crop_src": corners,
-            "image_shape": mx.sizes([height, width], draw.device).float(),
-        }
+        size = mx.sizes([height, width], draw.device).float()
+        return {"mix_pairs": pairs, "crop_src": corners, "image_shape": size}
 
     def validate(self, params: Params, gate: Tensor) -> None:
         name, shape = type(self).__name__, (self.num_mix, len(gate))
         for key, expected in (("mix_pairs", shape), ("crop_src", (*shape, 4, 2))):
             if tuple(params[key].shape) != expected:
                 raise ValueError(f"{name}: params[{key!r}]: expected {expected}, got {tuple(params[key].shape)}")
-        self.check_rows(params, "mix_pairs", gate, 1)
+        super().validate(params, gate)
         crop, size = params["crop_src"], params["image_shape"].flip(0)
         inside = (crop >= -1) & (crop < size)  # -1: where a side of no length ends
         check(inside.flatten(2).all(2).all(0), gate, "crop_src: expected rectangles inside the image")
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Collage:
         crop, size = params["crop_src"], (like.shape[-2], like.shape[-1])
         corners = torch.cat([crop[:, :, 0], crop[:, :, 2] + 1], -1).long()
         return pasted(params["mix_pairs"].mT, corners.transpose(0, 1), gate, size)
@@ -205,7 +190,7 @@ class PatchMix(Mix):
     Args:
         alpha: the parameter of Beta(alpha, alpha) by which ``lam`` is drawn, which changes nothing.
         patch_size: the side of the square in pixels, at most the shorter side of the image.
-        p, same_on_batch, data_keys, mode: as in ``RandomMixUpV2``.
+        data_keys, mode: as in ``Mix``.
         num_classes: give classes as shares of the area (B, num_classes); None for rows (B, 3) of the label, the other's
             and the share of the square.
 
@@ -248,12 +233,7 @@ class PatchMix(Mix):
         lam = mx.beta_quantile(u, self.alpha, self._table.on(draw.device))
         return {"mix_pairs": pairs, "patch_coords": torch.stack(place, 1).long(), "lam": lam}
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        self.check_rows(params, "mix_pairs", gate)
-
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Collage:
         first = params["patch_coords"].long()
         corners = torch.cat([first, first + self.patch_size], 1).unsqueeze(1)
         return pasted(params["mix_pairs"].unsqueeze(1), corners, gate, (like.shape[-2], like.shape[-1]))

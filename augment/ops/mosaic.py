@@ -107,11 +107,9 @@ class RandomMosaic(Mix):
                 f"{type(self).__name__}: params['permutation']: expected {count} tiles, "
                 f"got shape {tuple(params['permutation'].shape)}"
             )
-        self.check_rows(params, "permutation", gate)
+        super().validate(params, gate)
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Collage:
         rows = params["permutation"]
         height, width = like.shape[-2:]
         size = self.output_size((height, width))
@@ -198,9 +196,7 @@ class RandomJigsaw(Mix):
         every = order.sort(1).values == torch.arange(self.columns, device=order.device)
         check(every, gate, "permutation: expected every piece once")
 
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Collage:
         order, (rows, columns) = params["permutation"], self.grid
         size = (like.shape[-2], like.shape[-1])
         sides = mx.sizes([size[1] // columns, size[0] // rows], order.device)

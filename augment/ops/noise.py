@@ -45,7 +45,7 @@ class RandomGaussianNoise(Intensity):
         return {"gaussian_noise": draw.normal(draw.shape[1:], self.mean, self.std)}
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.add_noise(input, self.image_map(params, "gaussian_noise", input), self.gate(params))
+        return kernels.add_noise(input, self.gate(params), self.image_map(params, "gaussian_noise", input))
 
 
 class RandomISONoise(Intensity):
@@ -89,7 +89,7 @@ class RandomISONoise(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         drawn = self.image_map(params, "noise", input, channels=(2,))
-        return kernels.sensor_noise(input, params["color_shift"], params["intensity"], drawn)
+        return kernels.sensor_noise(input, params["intensity"], params["color_shift"], drawn)
 
 
 class RandomSaltAndPepperNoise(Intensity):
@@ -140,7 +140,7 @@ class RandomSaltAndPepperNoise(Intensity):
 
     def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
         salt, pepper = (self.image_map(params, name, input) for name in ("mask_salt", "mask_pepper"))
-        return kernels.salt_and_pepper(input, salt, pepper, self.gate(params))
+        return kernels.salt_and_pepper(input, self.gate(params), salt, pepper)
 
 
 class RandomShotNoise(Intensity):

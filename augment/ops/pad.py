@@ -1,7 +1,7 @@
 """Frames brought to a size: padded, resized with their aspect kept, or shrunk onto a canvas."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
@@ -13,7 +13,7 @@ from ..maps.warp import Homography, Letterbox, Window
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
-from .crop import Size, WholeFrame, require_border, rescale, side_to_size
+from .crop import FixedSize, Resize, Size, require_border, rescale
 
 GREY = 114 / 255
 
@@ -68,14 +68,14 @@ class PadTo(Geometric):
         return Window(params["batch_prob"], (0, 0), size, self.output_size(size))
 
 
-class MaxSize(WholeFrame):
+class MaxSize(Resize):
     """Base class of the resizes to a length of one side, which keep the aspect.
 
     Attributes:
         side: which side, ``"long"`` or ``"short"``.
     """
 
-    side: ClassVar[str]
+    side: str
 
     def __init__(
         self,
@@ -86,12 +86,9 @@ class MaxSize(WholeFrame):
         keepdim: bool = False,
         antialias: bool = False,
     ) -> None:
-        super().__init__(p=p, keepdim=keepdim)
-        self.max_size = whole(max_size, "max_size", 1)
-        self.accept(resample=resample, align_corners=align_corners, antialias=antialias)
-
-    def output_size(self, size: Size) -> Size:
-        return side_to_size(self.max_size, size, self.side)
+        length = whole(max_size, "max_size", 1)
+        super().__init__(length, self.side, resample, align_corners, antialias, p, keepdim)
+        self.max_size = length
 
 
 class LongestMaxSize(MaxSize):
@@ -128,7 +125,7 @@ class SmallestMaxSize(MaxSize):
     side = "short"
 
 
-class LetterBox(Geometric):
+class LetterBox(FixedSize):
     """Resize the whole frame into a size with its aspect kept, and fill evenly what is left on two sides.
 
     The sides are those of Ultralytics' YOLO: lengths are rounded, and an odd pixel goes to the right or the bottom.
@@ -161,9 +158,6 @@ class LetterBox(Geometric):
         self.size = pair(size, "size")
         self.scale_up = switch(scale_up, "scale_up")
         self.accept(resample=resample, align_corners=False, antialias=antialias, fill=fill)
-
-    def output_size(self, size: Size) -> Size:
-        return self.size
 
     def fitted(self, size: Size) -> Size:
         """The (h, w) of the resized frame of an (H, W) input."""

@@ -10,6 +10,7 @@ from ..common.types import Flags, Params
 from ..kernels.light import maths as light
 from ..kernels.light.maths import noise_size
 from ..kinds.intensity import Intensity
+from ..maps.recolours import Curve
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range
@@ -31,8 +32,8 @@ class Plasma(Intensity):
         return {**params, "plasma": fractal(draw, params["roughness"], 1 if self.one_map else draw.shape[1])}
 
     def plasma(self, params: Params, image: Tensor) -> Tensor:
-        """The map of a call, in the dtype of its image."""
-        return self.image_map(params, "plasma", image).to(image.dtype)
+        """The map of a call for its image."""
+        return self.image_map(params, "plasma", image)
 
 
 class RandomPlasmaBrightness(Plasma):
@@ -65,9 +66,12 @@ class RandomPlasmaBrightness(Plasma):
             "intensity": Range(intensity, "intensity", None),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        intensity = params["intensity"].to(input.dtype).view(-1, 1, 1, 1)
-        return light.plasma_brightness(input, self.plasma(params, input), intensity)
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
+        intensity = params["intensity"].view(-1, 1, 1, 1)
+        return Curve(
+            lambda values, plasma: light.plasma_brightness(values, plasma, intensity.to(values.dtype)),
+            self.plasma(params, input),
+        )
 
 
 class RandomPlasmaContrast(Plasma):
@@ -95,8 +99,8 @@ class RandomPlasmaContrast(Plasma):
         super().__init__(p=p, same_on_batch=same_on_batch, keepdim=keepdim)
         self.ranges = {"roughness": Range(roughness, "roughness", None, UNIT)}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return light.plasma_contrast(input, self.plasma(params, input))
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
+        return Curve(light.plasma_contrast, self.plasma(params, input))
 
 
 class RandomPlasmaShadow(Plasma):
@@ -133,11 +137,14 @@ class RandomPlasmaShadow(Plasma):
             "shade_quantity": Range(shade_quantity, "shade_quantity", None, UNIT),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        shade, quantity = (
-            params[name].to(input.dtype).view(-1, 1, 1, 1) for name in ("shade_intensity", "shade_quantity")
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
+        given = [params[name].view(-1, 1, 1, 1) for name in ("shade_intensity", "shade_quantity")]
+        return Curve(
+            lambda values, plasma: light.plasma_shadow(
+                values, plasma, *(numbers.to(values.dtype) for numbers in given)
+            ),
+            self.plasma(params, input),
         )
-        return light.plasma_shadow(input, self.plasma(params, input), shade, quantity)
 
 
 def fractal(draw: Draw, roughness: Tensor, channels: int) -> Tensor:

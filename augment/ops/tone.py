@@ -7,15 +7,14 @@ import torch
 from torch import Tensor
 
 from .. import kernels
-from ..common.dtypes import load, store
 from ..common.types import Flags, Params
 from ..kernels.tone import maths as tone
-from ..kernels.warp.maths import per_channel
 from ..kinds.intensity import Intensity
+from ..maps.recolours import Curve, Line
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, numbers
-from .channels import check_channels, of_channels
+from .channels import check_channels
 
 
 class RandomSolarize(Intensity):
@@ -32,8 +31,6 @@ class RandomSolarize(Intensity):
         thresholds: (B,). additions: (B,).
     """
 
-    pointwise = True
-
     def __init__(
         self,
         thresholds: Bounds = 0.1,
@@ -48,12 +45,9 @@ class RandomSolarize(Intensity):
             "additions": Range(additions, "additions", 0.0, (-0.5, 0.5)),
         }
 
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
         threshold, addition = (params[name].view(-1, 1, 1, 1) for name in ("thresholds", "additions"))
-        return tone.solarize(values, threshold, addition)
-
-    def transform_bytes(self, image: Tensor, params: Params, flags: Flags, gate: Tensor | None) -> Tensor:
-        return kernels.look_up(image, self.tables(image[:, :1], params, flags, gate))  # channels are alike
+        return Curve(lambda values: tone.solarize(values, threshold, addition))
 
 
 class RandomPosterize(Intensity):
@@ -74,7 +68,6 @@ class RandomPosterize(Intensity):
     """
 
     params = (Param("bits_factor", neutral=8.0),)
-    own_dtype = True
 
     def __init__(
         self, bits: Bounds = 3, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False
@@ -89,12 +82,9 @@ class RandomPosterize(Intensity):
         low, high = self.ranges["bits_factor"].limits(draw.device)
         return {"bits_factor": (draw.u[:, 0] * (high - low + 1) + low).int().clamp(max=8)}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.posterize(input, params["bits_factor"])
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
         bits = params["bits_factor"].view(-1, 1, 1, 1)
-        return torch.where(bits == 8, values, tone.posterize(values, bits))
+        return Curve(lambda values: torch.where(bits == 8, values, tone.posterize(values, bits)))
 
 
 class RandomInvert(Intensity):
@@ -107,8 +97,6 @@ class RandomInvert(Intensity):
         (B, C, H, W) to (B, C, H, W).
     """
 
-    own_dtype = True
-
     def __init__(
         self, max_val: Any = 1.0, same_on_batch: bool = False, p: float | Tensor = 0.5, keepdim: bool = False
     ) -> None:
@@ -118,17 +106,8 @@ class RandomInvert(Intensity):
     def check_shape(self, shape: Sequence[int], flags: Flags) -> None:
         check_channels(self, shape, flags, "max_val")
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        top = flags["max_val"]
-        gate = self.gate(params)
-        if input.dtype == torch.uint8 and top == [1.0]:
-            return kernels.invert_bytes(input, gate)
-        work = load(input, unit=True)
-        return torch.where(gate.view(-1, 1, 1, 1), store(per_channel(top, work) - work, input.dtype, unit=True), input)
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        (top,) = of_channels(flags, channels, "max_val")
-        return per_channel(top, values) - values
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Line:
+        return Line(-1.0, flags["max_val"])
 
 
 class RandomGamma(Intensity):
@@ -146,7 +125,6 @@ class RandomGamma(Intensity):
     """
 
     params = (Param("gamma_factor", neutral=1.0), Param("gain_factor", neutral=1.0))
-    own_dtype = True
 
     def __init__(
         self,
@@ -162,8 +140,6 @@ class RandomGamma(Intensity):
             "gain_factor": Range(gain, "gain", None, (0, float("inf"))),
         }
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        return kernels.gamma(input, params["gamma_factor"], params["gain_factor"])
-
-    def apply_values(self, values: Tensor, params: Params, flags: Flags, channels: slice) -> Tensor:
-        return kernels.gamma(values, params["gamma_factor"], params["gain_factor"])  # a power of all pixels is slow
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Curve:
+        given = params["gamma_factor"], params["gain_factor"]
+        return Curve(lambda values: kernels.gamma(values, *given), table=lambda: tone.gamma_table(*given))

@@ -11,7 +11,7 @@ from ..common.arguments import number, probability, whole
 from ..common.types import Flags, Params
 from ..kinds.call import Call
 from ..kinds.mix import Mix
-from ..maps.composition import Composition, Paste, Stencil
+from ..maps.composition import Paste, Stencil
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..targets.ragged import stacked_masks
@@ -85,12 +85,7 @@ class RandomTransplantation(Mix):
         mask = mask.squeeze(1).detach()
         return mask.byte() if mask.dtype == torch.bool else mask
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        self.check_rows(params, "donor_indices", gate)
-
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Stencil:
         selection, size = params["selection"], like.shape[-2:]
         if selection.shape[1:] != size:
             raise ValueError(
@@ -110,12 +105,10 @@ class RandomCopyPaste(Mix):
     (B, N) go with the masks.
 
     Args:
-        p: probability that a unit of ``mode`` is changed.
         p_instance: probability that an object is pasted.
         max_instances: the largest N that can come.
-        same_on_batch: as ``mode="batch"``; partners stay by row.
         data_keys: what the inputs of a direct call are; None for image and mask.
-        mode: ``"elem"``, ``"pair"`` or ``"batch"``, see ``Mix``.
+        mode: as in ``Mix``.
 
     Params:
         paste_pairs: (B,), the other row. paste_instances: (B, max_instances) bool, its objects that are pasted.
@@ -143,12 +136,7 @@ class RandomCopyPaste(Mix):
         draw.gate = self.shared(draw.gate, pairs) & (pairs != torch.arange(len(pairs), device=draw.device))
         return {"paste_pairs": pairs, "paste_instances": self.shared(draw.u[:, 1:], pairs) < self.p_instance}
 
-    def validate(self, params: Params, gate: Tensor) -> None:
-        self.check_rows(params, "paste_pairs", gate)
-
-    def compose(
-        self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]
-    ) -> Composition:
+    def compose(self, params: Params, like: Tensor, gate: Tensor, flags: Flags, targets: Sequence[Target]) -> Paste:
         masks, chosen = self._objects(targets), params["paste_instances"]
         n = masks.shape[1]
         if n > chosen.shape[1]:

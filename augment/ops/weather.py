@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from .. import kernels
@@ -10,6 +11,7 @@ from ..common.checks import check
 from ..common.types import Flags, Params
 from ..kernels.weather import maths as weather
 from ..kinds.intensity import Intensity
+from ..maps.recolours import Pixels
 from ..sampling.draw import Draw
 from ..sampling.params import Param
 from ..sampling.ranges import Bounds, Range, whole_numbers, whole_pair
@@ -128,11 +130,9 @@ class RandomSnow(Intensity):
             "brightness": Range(brightness, "brightness", None, (1, INFINITY)),
         }
 
-    def apply_planes(self, planes: Sequence[Tensor], params: Params, flags: Flags) -> Sequence[Tensor]:
-        coefficient, brightness = (
-            params[name].to(planes[0].dtype).view(-1, 1, 1) for name in ("snow_coefficient", "brightness")
-        )
-        return weather.snow(planes, coefficient, brightness)
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Pixels:
+        given = [params[name].view(-1, 1, 1) for name in ("snow_coefficient", "brightness")]
+        return Pixels(lambda planes: weather.snow(planes, *(numbers.to(planes[0].dtype) for numbers in given)))
 
 
 class RandomFog(Intensity):
@@ -171,6 +171,7 @@ class RandomFog(Intensity):
         low, high = plasma.amin((2, 3), keepdim=True), plasma.amax((2, 3), keepdim=True)
         return {**params, "plasma": (plasma - low) / (high - low).clamp(min=1e-6)}
 
-    def apply_transform(self, input: Tensor, params: Params, flags: Flags, transform: Tensor | None = None) -> Tensor:
-        amount, _ = weather.fog_of_severity(params["severity"].to(input.dtype))
-        return weather.fog(input, self.image_map(params, "plasma", input).to(input.dtype), amount.view(-1, 1, 1, 1))
+    def recolour(self, input: Tensor, params: Params, flags: Flags) -> Pixels:
+        amount, _ = weather.fog_of_severity(params["severity"].to(torch.promote_types(input.dtype, torch.float32)))
+        plasma = self.image_map(params, "plasma", input).to(amount.dtype).unbind(1)
+        return Pixels(lambda planes: weather.fog(planes, plasma, amount.view(-1, 1, 1)))

@@ -28,9 +28,7 @@ OPERATIONS = operations.OPERATIONS
 
 def image_args(op: Augmentation, flags: Flags, image: Tensor) -> tuple[str, list[float]]:
     """Give how an image is sampled, and its fill in the image's own units."""
-    fill = (
-        [0.0] if flags["fill"] is None else one_a_channel(flags["fill"], image.shape[1], f"{type(op).__name__}: fill")
-    )
+    fill = one_a_channel(flags["fill"] or [0.0], image.shape[1], f"{type(op).__name__}: fill")
     fill = [min(max(value, 0), 1) * 255 for value in fill] if image.dtype == torch.uint8 else fill
     return flags["resample"], fill
 

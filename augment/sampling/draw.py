@@ -1,7 +1,7 @@
 """The one random draw of a call, opaque to the compiler."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -31,14 +31,6 @@ class Stream:
             raise TypeError(f"generator: expected a torch.Generator, got {generator!r}")
         self.generator = generator
 
-    @classmethod
-    def renewed(cls, own: "Stream | None", generator: torch.Generator) -> "Stream":
-        """An owner's stream with another generator, under the number it had, so that nothing is compiled anew."""
-        if own is None:
-            return cls(generator)
-        own.replace(generator)
-        return own
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_stream, (str(self.generator.device), self.generator.get_state())
 
@@ -58,57 +50,64 @@ def _generator(stream: int, device: torch.device) -> torch.Generator | None:
     return generator
 
 
-def _uniform(shape: Sequence[int], device: torch.device, stream: int, after: Sequence[Tensor]) -> Tensor:
-    return torch.rand(shape, device=device, generator=_generator(stream, device))
-
-
-def _normal_noise(
-    gate: Tensor, shape: Sequence[int], mean: float, std: float, stream: int, after: Sequence[Tensor]
+def _noise(
+    gate: Tensor, shape: Sequence[int], normal: bool, a: float, b: float, stream: int, after: Sequence[Tensor]
 ) -> Tensor:
-    return _noise(gate, shape, lambda row, generator: row.normal_(mean, std, generator=generator), stream)
-
-
-def _uniform_noise(
-    gate: Tensor, shape: Sequence[int], low: float, high: float, stream: int, after: Sequence[Tensor]
-) -> Tensor:
-    return _noise(gate, shape, lambda row, generator: row.uniform_(low, high, generator=generator), stream)
-
-
-def _noise(gate: Tensor, shape: Sequence[int], fill: Callable[..., Tensor], stream: int) -> Tensor:
     """Fill the open rows, one by one where the host can see which they are."""
     generator = _generator(stream, gate.device)
     noise = torch.zeros((len(gate), *shape), device=gate.device)
     for row in [noise[i] for i in gate.nonzero().flatten().tolist()] if gate.is_cpu else [noise]:
-        fill(row, generator)
+        row.normal_(a, b, generator=generator) if normal else row.uniform_(a, b, generator=generator)
     return noise
-
-
-def _noise_fake(gate: Tensor, shape: Sequence[int], *_: Any) -> Tensor:
-    return torch.empty((gate.shape[0], *shape), device=gate.device)
 
 
 _RANDOM = (torch.Tag.nondeterministic_seeded,)
 uniform = define(
     "uniform",
     "(SymInt[] shape, Device device, int stream, Tensor[] after) -> Tensor",
-    _uniform,
+    lambda shape, device, stream, after: torch.rand(shape, device=device, generator=_generator(stream, device)),
     lambda shape, device, stream, after: torch.empty(shape, device=device),
     tags=_RANDOM,
 )
-normal_noise = define(
-    "normal_noise",
-    "(Tensor gate, SymInt[] shape, float mean, float std, int stream, Tensor[] after) -> Tensor",
-    _normal_noise,
-    _noise_fake,
+noise = define(
+    "noise",
+    "(Tensor gate, SymInt[] shape, bool normal, float a, float b, int stream, Tensor[] after) -> Tensor",
+    _noise,
+    lambda gate, shape, *_: torch.empty((gate.shape[0], *shape), device=gate.device),
     tags=_RANDOM,
 )
-uniform_noise = define(
-    "uniform_noise",
-    "(Tensor gate, SymInt[] shape, float low, float high, int stream, Tensor[] after) -> Tensor",
-    _uniform_noise,
-    _noise_fake,
-    tags=_RANDOM,
-)
+
+
+def as_device(device: torch.device | str | None) -> torch.device:
+    """A device by what names it; None for the default one."""
+    if isinstance(device, torch.device):
+        return device
+    return torch.get_default_device() if device is None else torch.device(device)
+
+
+class Drawing:
+    """Base class of what draws, from a generator of its own or from the default one."""
+
+    _stream: Stream | None = None
+    _own_stream: Stream | None = None
+
+    @property
+    def generator(self) -> torch.Generator | None:
+        """Where all in it draws from, eager and compiled; None for the default generator of the image's device."""
+        return None if self._stream is None else self._stream.generator
+
+    @generator.setter
+    def generator(self, generator: torch.Generator | None) -> None:
+        if generator is not None and self._own_stream is not None:
+            self._own_stream.replace(generator)  # under the number it had, so that nothing is compiled anew
+        elif generator is not None:
+            self._own_stream = Stream(generator)
+        for module in self._drawing():
+            module._stream = None if generator is None else self._own_stream
+
+    def _drawing(self) -> "Iterable[Drawing]":
+        """All that draws with it."""
+        return [self]
 
 
 class Draw:
@@ -169,13 +168,13 @@ class Draw:
 
     def normal(self, shape: Sequence[int], mean: float, std: float) -> Tensor:
         """Draw float32 normal noise (B, *shape); rows that stay closed may be zeros."""
-        return self._rows(normal_noise, shape, mean, std)
+        return self._rows(shape, True, mean, std)
 
     def uniform(self, shape: Sequence[int], low: float, high: float) -> Tensor:
         """Draw float32 uniform noise (B, *shape) in [low, high); rows that stay closed may be zeros."""
-        return self._rows(uniform_noise, shape, low, high)
+        return self._rows(shape, False, low, high)
 
-    def _rows(self, draw: Any, shape: Sequence[int], *bounds: float) -> Tensor:
+    def _rows(self, shape: Sequence[int], normal: bool, a: float, b: float) -> Tensor:
         gate = torch.ones_like(self.gate[:1]) if self.same else self.gate
-        self.drawn.append(draw(gate, shape, *bounds, self.stream, self.drawn))
+        self.drawn.append(noise(gate, shape, normal, a, b, self.stream, self.drawn))
         return self.drawn[-1].expand(self.shape[0], *shape)

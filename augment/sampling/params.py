@@ -54,10 +54,8 @@ class Param:
             raise TypeError(f"{name}: expected real numbers, got {value.dtype}")
         elif self.image and not value.is_floating_point():
             raise TypeError(f"{name}: expected a floating map, got {value.dtype}")
-        if self.dim == 0:
-            self._check_rows(value, rows, name)
-
-    def _check_rows(self, value: Tensor, rows: int, name: str) -> None:
+        if self.dim != 0:
+            return
         if value.shape[:1] != (rows,):
             raise ValueError(f"{name}: expected {rows} rows, as the image has; got shape {tuple(value.shape)}")
         found = tuple(value.shape[1:])
@@ -120,15 +118,6 @@ def check_forms(
             known[key].check_form(value, shape[0], device, f"{name}: params[{key!r}]")
 
 
-def check_values(declared: Sequence[Param] | None, params: Params) -> None:
-    """Require finite numbers, in closed rows as well, and a shape of pixels."""
-    for param in (*(declared or ()), Param(GATE)):
-        if param.name in params:  # else it is a late one
-            param.check_values(params[param.name])
-    if SHAPE in params:
-        check(params[SHAPE][1:] > 0, None, f"{SHAPE}: expected at least one pixel")
-
-
 def drawn_shape(params: Any, rank: int, name: str) -> Tensor:
     """The shape (B, C, *S) of the batch that parameters were drawn for, as they say; ``rank`` counts all of it."""
     shape = params.get(SHAPE) if isinstance(params, Mapping) else None
@@ -178,17 +167,3 @@ def repeated_params(
 def repeated_shape(shape: Tensor, copies: int) -> Tensor:
     """The shape (B, C, *S) of a batch of copies."""
     return torch.cat([shape[:1] * copies, shape[1:]])
-
-
-def image_map(
-    params: Mapping[str, Tensor], name: str, image: Tensor, owner: str, channels: Sequence[int] | None = None
-) -> Tensor:
-    """A map among the parameters, of the image's size, and of one channel or all of its, or of ``channels``."""
-    value, allowed = params[name], channels or (1, image.shape[1])
-    if value.ndim != 4 or value.shape[1] not in allowed or value.shape[2:] != image.shape[2:]:
-        known = " or ".join(map(str, sorted(set(allowed))))
-        raise ValueError(
-            f"{owner}: params[{name!r}]: expected the image's size {tuple(image.shape[2:])} and {known} "
-            f"channels, got shape {tuple(value.shape)}"
-        )
-    return value

@@ -31,9 +31,6 @@ log_gamma_quantile = define(
 )
 
 
-def dirichlet(
-    u: Tensor,  # (..., n), uniforms
-    concentration: float,
-) -> Tensor:  # (..., n), which sum to 1
-    """Turn uniforms into shares by the symmetric Dirichlet distribution: Gamma variates over their sum."""
+def dirichlet(u: Tensor, concentration: float) -> Tensor:
+    """Turn uniforms (..., n) into shares by the symmetric Dirichlet distribution: Gamma variates over their sum."""
     return log_gamma_quantile(u.contiguous(), concentration).softmax(-1)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -10,21 +10,8 @@ from torch import Tensor
 
 from ..sampling.params import SHAPE
 
-DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        torch.bool,
-        torch.uint8,
-        torch.int8,
-        torch.int16,
-        torch.int32,
-        torch.int64,
-        torch.bfloat16,
-        torch.float16,
-        torch.float32,
-        torch.float64,
-    )
-}
+NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "bfloat16", "float16", "float32", "float64")
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in NAMES}
 
 
 def plain(params: Any) -> Any:
@@ -40,9 +27,7 @@ def plain(params: Any) -> Any:
     """
     if params is None:
         raise TypeError("params: expected those of a call, got None, as before the first")
-    if _is_several(params):
-        return [_copied(items, f"params[{i}]") for i, items in enumerate(params)]
-    return _copied(params, "params")
+    return _each_op(params, "the params of a call", _copied)
 
 
 def _is_several(params: Any) -> bool:
@@ -53,22 +38,32 @@ def _is_several(params: Any) -> bool:
     return len(parts) > 0 and len(firsts) == len(parts) and several
 
 
-def _copied(params: Any, where: str) -> Any:
-    if params is None:
-        return None
-    if isinstance(params, Mapping):
-        for name, value in params.items():
-            if not isinstance(name, str) or not isinstance(value, Tensor):
-                raise TypeError(f"{where}[{name!r}]: expected a tensor under a name, got {value!r:.80}")
-        return {name: value.detach().clone() for name, value in params.items()}
-    if not isinstance(params, (list, tuple)):
-        raise TypeError(f"{where}: expected the params of a call, got {params!r:.80}")
-    pairs = []
-    for i, item in enumerate(params):
-        if not isinstance(item, (list, tuple)) or len(item) != 2 or not isinstance(item[0], str):
-            raise TypeError(f"{where}[{i}]: expected a pair [name, params], got {item!r:.80}")
-        pairs.append([item[0], _copied(item[1], f"{where}[{i}].{item[0]}")])
-    return pairs
+def _each_op(params: Any, expected: str, fn: Callable[[Any, str], Any]) -> Any:
+    """Params with those of every op, and the path to them, through a function; ``expected`` is for messages."""
+
+    def read(params: Any, where: str) -> Any:
+        if params is None:
+            return None
+        if isinstance(params, Mapping):
+            return fn(params, where)
+        if not isinstance(params, (list, tuple)):
+            raise TypeError(f"{where}: expected {expected}, got {params!r:.80}")
+        pairs = []
+        for i, item in enumerate(params):
+            if not isinstance(item, (list, tuple)) or len(item) != 2 or not isinstance(item[0], str):
+                raise TypeError(f"{where}[{i}]: expected a pair [name, params], got {item!r:.80}")
+            pairs.append([item[0], read(item[1], f"{where}[{i}].{item[0]}")])
+        return pairs
+
+    several = _is_several(params)
+    return [read(items, f"params[{i}]") for i, items in enumerate(params)] if several else read(params, "params")
+
+
+def _copied(params: Mapping[Any, Any], where: str) -> dict[str, Tensor]:
+    for name, value in params.items():
+        if not isinstance(name, str) or not isinstance(value, Tensor):
+            raise TypeError(f"{where}[{name!r}]: expected a tensor under a name, got {value!r:.80}")
+    return {name: value.detach().clone() for name, value in params.items()}
 
 
 def to_json(params: Any, indent: int | None = None) -> str:
@@ -78,15 +73,8 @@ def to_json(params: Any, indent: int | None = None) -> str:
         params: as of ``plain``, or what it gives.
         indent: how far nested lines stand in; None for one line.
     """
-    copied = plain(params)
-    written = [_written(items) for items in copied] if _is_several(copied) else _written(copied)
+    written = _each_op(plain(params), "", lambda op, _: {name: tensor_to_dict(value) for name, value in op.items()})
     return json.dumps(written, indent=indent, allow_nan=False)
-
-
-def _written(params: Any) -> Any:
-    if isinstance(params, dict):
-        return {name: tensor_to_dict(value) for name, value in params.items()}
-    return None if params is None else [[name, _written(data)] for name, data in params]
 
 
 def tensor_to_dict(value: Tensor) -> dict[str, Any]:
@@ -111,9 +99,12 @@ def from_json(text: str, device: torch.device | str | None = None) -> Any:
         params = json.loads(text, object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         raise ValueError(f"text: expected JSON, got {text!r:.80} ({error})") from None
-    if _is_several(params):
-        return [_read(items, f"params[{i}]", device) for i, items in enumerate(params)]
-    return _read(params, "params", device)
+
+    def read(op: Mapping[str, Any], where: str) -> dict[str, Tensor]:
+        places = {name: None if name == SHAPE else device for name in op}  # the shape is the host's
+        return {name: tensor_from_dict(value, f"{where}[{name!r}]", places[name]) for name, value in op.items()}
+
+    return _each_op(params, "a list, a dict or null", read)
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -124,22 +115,6 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"text: expected each key once, got {name!r} again among {[key for key, _ in pairs]}")
         found[name] = value
     return found
-
-
-def _read(params: Any, where: str, device: torch.device | str | None) -> Any:
-    if isinstance(params, dict):
-        places = {name: None if name == SHAPE else device for name in params}  # the shape is the host's
-        return {name: tensor_from_dict(value, f"{where}[{name!r}]", places[name]) for name, value in params.items()}
-    if not isinstance(params, list):
-        if params is None:
-            return None
-        raise TypeError(f"{where}: expected a list, a dict or null, got {params!r:.80}")
-    pairs = []
-    for i, item in enumerate(params):
-        if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
-            raise TypeError(f"{where}[{i}]: expected a pair [name, params], got {item!r:.80}")
-        pairs.append([item[0], _read(item[1], f"{where}[{i}].{item[0]}", device)])
-    return pairs
 
 
 def tensor_from_dict(value: Any, where: str, device: torch.device | str | None = None) -> Tensor:

@@ -19,17 +19,17 @@ def read(args: Sequence[Any], keys: Sequence[str] | None, videos: bool = False) 
 
     Masks are (H, W), (H, W, 1), batches (B, H, W) and (B, H, W, C), or lists of (H, W) and (H, W, C).
     """
-    if len(args) == 1 and isinstance(args[0], Mapping):
-        sample = args[0]
-        if not any(map(_found, sample.values())):
-            return args
-        _refuse_videos(videos)
-        found = {name: _read(_key(name, value), value) for name, value in sample.items()}
-        return [{name: value if key_in_dict(name, value) else sample[name] for name, value in found.items()}]
-    if keys is None or len(keys) != len(args) or not any(map(_found, args)):
+    sample = args[0] if len(args) == 1 and isinstance(args[0], Mapping) else None
+    if sample is None and (keys is None or len(keys) != len(args)):
         return args
-    _refuse_videos(videos)
-    return [_read(key, value) for key, value in zip(keys, args, strict=True)]
+    if not any(map(_found, args if sample is None else sample.values())):
+        return args
+    if videos:
+        raise TypeError("args: expected tensors for a VideoSequential, in its data_format; got NumPy arrays")
+    if sample is None:
+        return [_read(key, value) for key, value in zip(keys or [], args, strict=True)]
+    found = {name: _read(_key(name, value), value) for name, value in sample.items()}
+    return [{name: value if key_in_dict(name, value) else sample[name] for name, value in found.items()}]
 
 
 def _key(name: Any, value: Any) -> str | None:
@@ -48,11 +48,6 @@ def _is_numeric(key: str, array: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _refuse_videos(videos: bool) -> None:
-    if videos:
-        raise TypeError("args: expected tensors for a VideoSequential, in its data_format; got NumPy arrays")
 
 
 def _is_array(value: Any) -> bool:

@@ -9,6 +9,13 @@ def area(boxes: Tensor) -> Tensor:
     return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
 
 
+def clipped(value: Tensor, size: tuple[int, int], inner: int = 0) -> Tensor:
+    """Positions (..., x and y by turns) that are cut to an image, or to its pixel centres with ``inner`` 1."""
+    x, y = value[..., 0::2], value[..., 1::2]
+    x, y = x.clamp(0, size[1] - inner), y.clamp(0, size[0] - inner)
+    return torch.stack([x, y], -1).flatten(-2)
+
+
 def from_centres(boxes: Tensor) -> Tensor:
     """Give x1, y1, x2, y2 of boxes (..., 4) of a centre, a width and a height."""
     centre, half = boxes[..., :2], boxes[..., 2:] / 2
@@ -24,9 +31,7 @@ def to_centres(boxes: Tensor) -> Tensor:
 def corners(boxes: Tensor, centred: bool) -> Tensor:  # (..., 5) to (..., 4, 2)
     """The corners, clockwise, of x, y, width, height and an angle in degrees, counter-clockwise on the screen.
 
-    Args:
-        boxes: the rectangles; x, y are the first corner.
-        centred: they are the centre.
+    x, y are the first corner, or the centre where they are ``centred``.
     """
     place, sides, angle = boxes[..., :2], boxes[..., 2:4], torch.deg2rad(boxes[..., 4])
     across = torch.stack([angle.cos(), -angle.sin()], -1) * sides[..., :1]
@@ -55,10 +60,7 @@ def rotated(corners: Tensor, centred: bool) -> Tensor:  # (..., 4, 2) to (..., 5
     return torch.cat([place, high - low, torch.rad2deg(angle).unsqueeze(-1)], -1)
 
 
-def overlaps(
-    boxes: Tensor,  # (B, N, 4)
-    windows: Tensor,  # (B, T, 4)
-) -> Tensor:  # (B, T, N)
+def overlaps(boxes: Tensor, windows: Tensor) -> Tensor:  # (B, N, 4) and (B, T, 4) to (B, T, N)
     """The intersection of each window with each box over their union."""
     box, window = boxes.unsqueeze(1), windows.unsqueeze(2)
     width = torch.minimum(box[..., 2], window[..., 2]) - torch.maximum(box[..., 0], window[..., 0])
@@ -67,10 +69,7 @@ def overlaps(
     return common / (area(box) + area(window) - common)
 
 
-def hold_centers(
-    boxes: Tensor,  # (B, N, 4)
-    windows: Tensor,  # (B, T, 4)
-) -> Tensor:  # (B, T, N)
+def hold_centers(boxes: Tensor, windows: Tensor) -> Tensor:  # (B, N, 4) and (B, T, 4) to (B, T, N)
     """Which windows hold the centre of which box."""
     x, y = ((boxes[..., i] + boxes[..., i + 2]).unsqueeze(1) / 2 for i in (0, 1))
     left, top, right, bottom = windows.unsqueeze(2).unbind(-1)

@@ -33,9 +33,8 @@ class Frame:
     @property
     def inner(self) -> Size:
         """(h, w) of what the grid covers."""
-        rest = self.grid[0] - 1 if self.fills else 0, self.grid[1] - 1 if self.fills else 0
-        rows, columns = ((s + r) // g for s, r, g in zip(self.size, rest, self.grid, strict=True))
-        return rows * self.grid[0], columns * self.grid[1]
+        height, width = ((s + (g - 1 if self.fills else 0)) // g * g for s, g in zip(self.size, self.grid, strict=True))
+        return height, width
 
     @property
     def patch(self) -> Size:
@@ -114,14 +113,9 @@ def _through(target: Target, corner: Size, size: Size, output: Size, options: Fl
 
 def at(targets: Sequence[Target], place: int, count: int) -> list[Target]:
     """Give of patches those at one place of all images."""
-    found = []
-    for target in targets:
-        value: Any = target.value
-        if isinstance(value, list):
-            found.append(replace(target, value=value[place::count]))
-        else:
-            found.append(replace(target, value=value.unflatten(0, (len(value) // count, count))[:, place]))
-    return found
+    values: list[Any] = [target.value for target in targets]
+    rows = [v[place::count] if isinstance(v, list) else v.unflatten(0, (-1, count))[:, place] for v in values]
+    return [replace(target, value=value) for target, value in zip(targets, rows, strict=True)]
 
 
 def gathered(places: Sequence[Sequence[Target]], starts: Sequence[Sequence[Target]], whole: Target, i: int) -> Target:

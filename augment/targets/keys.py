@@ -13,6 +13,7 @@ from torch import Tensor
 from ..common.dtypes import load
 from ..maps.warp import Size, Warp
 from . import visibility
+from .boxes import clipped
 
 Value = Any
 
@@ -246,13 +247,6 @@ def labels_of(name: str) -> Labels:
 def as_dtype(value: Tensor, dtype: torch.dtype) -> Tensor:
     """Numbers in a dtype, to the nearest where it has whole ones."""
     return value.to(dtype) if dtype.is_floating_point else value.round().to(dtype)
-
-
-def clipped(value: Tensor, size: Size, inner: int = 0) -> Tensor:
-    """Positions (..., x and y by turns) that are cut to an image, or to its pixel centres with ``inner`` 1."""
-    x, y = value[..., 0::2], value[..., 1::2]
-    x, y = x.clamp(0, size[1] - inner), y.clamp(0, size[0] - inner)
-    return torch.stack([x, y], -1).flatten(-2)
 
 
 def read_keys(value: Any) -> list[str]:

@@ -123,16 +123,13 @@ def watch(targets: Sequence[Target]) -> list[Target]:
 
 def verdicts(watched: Sequence[Target], least: float) -> list[Target]:
     """What of watched targets is still seen, (B, N) bool or a list of (N,)."""
-    found = [replace(t, value=each(t.value, lambda v, t=t: labels_of(t.key).seen(v, least))) for t in watched]
-
-    def among(target: Target) -> Target:
-        if target.valid is None:
-            return target
-        if isinstance(target.value, list):
-            return replace(target, value=[v & k for v, k in zip(target.value, target.valid, strict=True)])
-        return replace(target, value=target.value & target.valid)
-
-    return [among(target) for target in found]
+    found = []
+    for target in watched:
+        seen, known = each(target.value, partial(labels_of(target.key).seen, least=least)), target.valid
+        if known is not None:
+            seen = [v & k for v, k in zip(seen, known, strict=True)] if isinstance(seen, list) else seen & known
+        found.append(replace(target, value=seen))
+    return found
 
 
 def each(value: Value, fn: Callable[[Tensor], Tensor]) -> Value:

@@ -53,10 +53,7 @@ def unpad_labels(labels: Tensor, valid: Tensor) -> list[Tensor]:
 def stacked_masks(masks: Sequence[Tensor], name: str, padded: bool) -> Tensor:
     """The masks of each row, (..., H, W), as one tensor (B, N, H, W).
 
-    Args:
-        masks: a tensor for each row, of one height and width.
-        name: the op, for messages.
-        padded: fill up with empty masks; otherwise every row has to have as many.
+    With ``padded`` it is filled up with empty masks; otherwise every row has to have as many. ``name`` is for messages.
     """
     for i, mask in enumerate(masks):
         if mask.ndim < 2 or mask.dtype != masks[0].dtype:
@@ -87,22 +84,14 @@ def listed_masks(mixed: Tensor, masks: Sequence[Tensor], cut: bool) -> list[Tens
 
 
 def stacked_classes(classes: Sequence[Tensor], counts: Sequence[int] | None, n: int, name: str) -> Tensor:
-    """The classes of each row, (n,), as one tensor (B, N), filled up with zeros.
+    """The classes of each row, (n,), as one tensor (B, n), filled up with zeros.
 
-    Args:
-        classes: a tensor for each row.
-        counts: how many labels each row has; None where they are padded already.
-        n: how many a row may have.
-        name: the op, for messages.
+    ``counts`` are how many labels each row has, None where they are padded already. ``name`` is for messages.
     """
     for i, row in enumerate(classes):
         most = n if counts is None else counts[i]
-        if (
-            row.ndim != 1
-            or row.dtype != classes[0].dtype
-            or len(row) > most
-            or (counts is not None and len(row) < most)
-        ):
+        least = 0 if counts is None else most
+        if row.ndim != 1 or row.dtype != classes[0].dtype or not least <= len(row) <= most:
             raise ValueError(
                 f"{name}: class[{i}]: expected ({most},) of {classes[0].dtype}, for as many labels of the row; "
                 f"got {tuple(row.shape)} {row.dtype}"

@@ -72,7 +72,11 @@ def _entries(name: str, value: Sequence[Value]) -> list[Tensor]:
 def as_targets(values: Sequence[Value], keys: Sequence[str]) -> list[Target]:
     """Take the values of a call, one for each key, as batches of one number of rows."""
     ranks = [v.ndim for k, v in zip(keys, values, strict=True) if k == "image" and isinstance(v, Tensor)]
-    targets = [as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)]
+    return checked([as_target(k, v, ranks[0] if ranks else 4) for k, v in zip(keys, values, strict=True)])
+
+
+def checked(targets: list[Target]) -> list[Target]:
+    """The targets of a call, which have to fit the first image or mask."""
     like = frame(targets)
     if like is not None:
         check_batch(targets, len(like), (like.shape[-2], like.shape[-1]), like.device)
@@ -81,18 +85,15 @@ def as_targets(values: Sequence[Value], keys: Sequence[str]) -> list[Target]:
 
 def label_names(targets: Sequence[Target]) -> list[str]:
     """Name boxes and keypoints by their keys, the second of a kind by ``_1`` and so on."""
-    names: list[str] = []
-    for target in targets:
-        if target.kind.placed:
-            count = sum(name.partition("#")[0] == target.key for name in names)
-            names.append(f"{target.key}#{count}")
-    return [name.removesuffix("#0").replace("#", "_") for name in names]
+    keys = [target.key for target in targets if target.kind.placed]
+    counts = [keys[:i].count(key) for i, key in enumerate(keys)]
+    return [f"{key}_{count}" if count else key for key, count in zip(keys, counts, strict=True)]
 
 
 def known(targets: Sequence[Target], keepdim: bool) -> list[Tensor | None]:
     """Give of the boxes and keypoints of a call which ones are no padding, None where nothing says so."""
-    spatial = [t for t in targets if t.kind.placed]
-    return [None if t.valid is None else replace(t, value=t.valid).restore(keepdim) for t in spatial]
+    placed = (t for t in targets if t.kind.placed)
+    return [None if t.valid is None else replace(t, value=t.valid).restore(keepdim) for t in placed]
 
 
 def frame(targets: Sequence[Target]) -> Tensor | None:
@@ -147,12 +148,11 @@ def check_batch(
     for target in targets:
         if target.key == "class":
             continue
-        first = target.value[0] if isinstance(target.value, list) and target.value else target.value
-        if device is not None and isinstance(first, Tensor) and first.device.type != device.type:
-            raise ValueError(f"{target.key}: expected on {device}, as the image is; got {first.device}")
+        parts = target.value if isinstance(target.value, list) else [target.value]
+        if device is not None and parts and parts[0].device.type != device.type:
+            raise ValueError(f"{target.key}: expected on {device}, as the image is; got {parts[0].device}")
         if len(target.value) != rows:
             raise ValueError(f"{target.key}: expected {rows} rows, as the image has; got {len(target.value)}")
-        parts = target.value if isinstance(target.value, list) else [target.value]
         for part in parts:
             if target.kind.framed and size is not None and tuple(part.shape[-2:]) != size:
                 raise ValueError(

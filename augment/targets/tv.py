@@ -25,13 +25,14 @@ def kind(value: Any) -> str | None:
     return next((name for name in KINDS if hasattr(module, name) and isinstance(value, getattr(module, name))), None)
 
 
-def found(value: Any) -> bool:
-    """Whether there is one of torchvision's types in lists, tuples and dicts."""
+def found(value: Any, name: str | None = None) -> bool:
+    """Whether there is one of torchvision's types, or the one of a name, in lists, tuples and dicts."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
-        return any(found(part) for part in value)
-    return kind(value) is not None
+        return any(found(part, name) for part in value)
+    own = kind(value)
+    return own is not None and name in (None, own)
 
 
 FORMATS = {"XYXY": "bbox_xyxy", "XYWH": "bbox_xywh", "CXCYWH": "bbox_xyxy"}  # the key; bbox for the rotated ones
@@ -40,12 +41,7 @@ Run = Callable[..., Any]
 
 def refuse_clips(values: Any, clips: bool) -> None:
     """Refuse torchvision's videos where a container takes plain ones, in a format that it was told."""
-    if isinstance(values, Mapping):
-        values = list(values.values())
-    if isinstance(values, (list, tuple)):
-        for value in values:
-            refuse_clips(value, clips)
-    elif clips and kind(values) == "Video":
+    if clips and found(values, "Video"):
         raise TypeError(
             "Video: expected a plain tensor in the data_format of the VideoSequential; use as_subclass(Tensor)"
         )
@@ -156,14 +152,7 @@ def _wrap(output: Tensor, like: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def _collect(value: Any, name: Any, place: str | None, parts: list[Part]) -> Any:
-    """Take the parts out of lists, tuples and dicts, and give these with a part in each place.
-
-    Args:
-        value: what is looked through.
-        name: its name in a dict, None elsewhere.
-        place: what a tensor without a type and a name is; None to hand it through.
-        parts: where to put what is found.
-    """
+    """Take the parts out of a value, by its name in a dict, or as what its place says, and give it with them inside."""
     if isinstance(value, Mapping):
         return {key: _collect(part, key, None, parts) for key, part in value.items()}
     if isinstance(value, (list, tuple)) and not _is_batch(value) and (found(value) or name is None):
@@ -247,9 +236,7 @@ def _outputs(run: Run, parts: Sequence[Part], single: bool, options: Mapping[str
         part.check_canvas(size, "the image" if frames else "all labels")
     outputs = run(*values, data_keys=keys, **options)
     outputs = [outputs] if len(values) == 1 else list(outputs)
-    framed = next(
-        out for k, out in zip(keys, outputs, strict=True) if k in ("image", "mask") and isinstance(out, Tensor)
-    )
+    framed = next(v for k, v in zip(keys, outputs, strict=True) if k in ("image", "mask") and isinstance(v, Tensor))
     canvas = (framed.shape[-2], framed.shape[-1])
     moved = iter(outputs)
     for part, (names, _) in zip(parts, entered, strict=True):

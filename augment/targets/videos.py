@@ -18,11 +18,7 @@ FORMATS = ("BTCHW", "BCTHW")
 
 def as_targets(values: Sequence[Value], keys: Sequence[str]) -> list[Target]:
     """Take the values of a call, one for each key, as they come."""
-    targets = [_as_target(key, value) for key, value in zip(keys, values, strict=True)]
-    like = tg.frame(targets)
-    if like is not None:
-        tg.check_batch(targets, len(like), (like.shape[-2], like.shape[-1]), like.device)
-    return targets
+    return tg.checked([_as_target(key, value) for key, value in zip(keys, values, strict=True)])
 
 
 def _as_target(key: str, value: Any) -> Target:
@@ -50,13 +46,10 @@ def frames_of(targets: Sequence[Target], data_format: str) -> int:
     """The number of frames, which all targets have to share."""
     counts = {}
     for i, target in enumerate(targets):
-        if target.key == "class":
-            continue
         value = target.value
-        if isinstance(value, list):
-            counts[i] = [len(entry) for entry in value]
-        else:
-            counts[i] = [value.shape[_dim(target, data_format)]]
+        if target.key != "class":
+            listed = isinstance(value, list)
+            counts[i] = [len(entry) for entry in value] if listed else [value.shape[_dim(target, data_format)]]
     numbers = [number for found in counts.values() for number in found]
     for i, found in counts.items():
         if any(number != numbers[0] for number in found):
@@ -74,7 +67,7 @@ def _dim(target: Target, data_format: str) -> int:
     return 2 if target.kind.framed and target.value.ndim == 5 and data_format == "BCTHW" else 1
 
 
-def apart(target: Target, data_format: str, frames: int) -> Target:
+def apart(target: Target, data_format: str) -> Target:
     """A value of a video with every frame as a row; classes stay as they are."""
     value = target.value
     if target.key == "class":
@@ -100,8 +93,7 @@ def together(rows: Target, start: Target, given: Target, data_format: str, frame
     if rows.valid is not start.valid:
         valid = None if rows.valid is None else clip(rows.valid)
     if isinstance(value, list):
-        several = range(0, len(value), frames)
-        return replace(given, value=[torch.stack(value[i : i + frames]) for i in several], valid=valid)
+        return replace(given, value=_stacked(value, frames), valid=valid)
     video = clip(value)
     if rows.key == "mask" and given.value.ndim == 4:
         return replace(given, value=video.squeeze(2), valid=valid)
@@ -126,12 +118,15 @@ def classes_together(rows: Target, given: Target, frames: int, same: bool) -> Ta
     """Give mixed classes by clip: as those of its first frame where all are the ``same``, else for every frame."""
     value, b = rows.value, len(given.value)
     if isinstance(value, list):
-        stacked = [torch.stack(value[i : i + frames]) for i in range(0, len(value), frames)]
-        pairs = zip(stacked, given.value, strict=True)
+        pairs = zip(_stacked(value, frames), given.value, strict=True)
         return replace(given, value=[new[0] if same and old.ndim == 1 else new for new, old in pairs])
     dim = 0 if value.shape[0] == b * frames else 1  # rows of several rectangles stand first
     value = value.unflatten(dim, (b, frames))
     return replace(given, value=value.select(dim + 1, 0) if same and _of_clips(given.value) else value)
+
+
+def _stacked(rows: list[Tensor], frames: int) -> list[Tensor]:
+    return [torch.stack(rows[i : i + frames]) for i in range(0, len(rows), frames)]
 
 
 def _by_frame(classes: Tensor, frames: int) -> Sequence[Tensor]:

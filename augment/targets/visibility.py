@@ -8,7 +8,7 @@ what is seen of them.
 import torch
 from torch import Tensor
 
-from .boxes import area
+from .boxes import area, clipped
 
 Size = tuple[int, int]
 ROUNDING = 1e-5  # of the share of an area, and of a side
@@ -25,8 +25,7 @@ def cut_boxes(watched: Tensor, size: Size, by_center: bool) -> Tensor:
     """Boxes of which what lies outside an image is cut off; ``by_center``, all of a box whose centre is not inside."""
     height, width = size
     whole, seen = watched.chunk(2, -2)
-    x, y = seen[..., 0::2].clamp(0, width), seen[..., 1::2].clamp(0, height)
-    seen = torch.stack([x, y], -1).flatten(-2)
+    seen = clipped(seen, size)
     left = area(seen) > 0
     if by_center:
         x, y = ((whole[..., i] + whole[..., i + 2]) / 2 for i in (0, 1))

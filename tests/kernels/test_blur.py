@@ -17,7 +17,7 @@ from augment.kernels.blur import maths as filters
 from augment.kernels.blur import maths as zoom
 from augment.kernels.blur import median
 from tests.support.helpers import picture
-from tests.support.kernel_images import done, exact, images, near, needs_kernels
+from tests.support.kernel_images import OPEN, done, exact, images, near, needs_kernels, takes
 from tests.support.levels import LEVELS, WIDE, assert_rounded
 from tests.support.opaque import GATE, MOTIONS, WEIGHTS, B
 
@@ -29,33 +29,32 @@ def test_median_is_that_of_torch(instructions, window):
     for size in SIZES:
         for image in images(size):
             if min(n - k // 2 for n, k in zip(size, window, strict=True)) < 1:
-                assert not blur_c.median_blur(image, *window, torch.empty_like(image))
+                assert not takes(blur_c.median_blur, image, OPEN, *window)
                 continue
             expected = median.median_blur(image.contiguous(), *window)
-            assert torch.equal(done(blur_c.median_blur, image, *window), expected)
+            assert torch.equal(done(blur_c.median_blur, image, OPEN, *window), expected)
             planar = torch.empty(image.shape)
-            assert torch.equal(done(blur_c.median_blur, image, *window, out_like=planar), expected)
+            assert torch.equal(done(blur_c.median_blur, image, OPEN, *window, out_like=planar), expected)
 
 
 @pytest.mark.parametrize("k", [3, 5, 7])
 def test_median_is_that_of_opencv_inside(instructions, k):
     image = images((61, 90))[1]
     expected = torch.from_numpy(cv2.medianBlur(np.ascontiguousarray(image.permute(1, 2, 0)), k)).permute(2, 0, 1)
-    found = done(blur_c.median_blur, image, k, k)
+    found = done(blur_c.median_blur, image, OPEN, k, k)
     assert torch.equal(*(x[:, k:-k, k:-k] for x in (found, expected)))
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4, 5])
 def test_median_takes_any_channels(instructions, channels):
     for image in images((20, 33), channels):
-        assert torch.equal(done(blur_c.median_blur, image, 5, 5), median.median_blur(image.contiguous(), 5, 5))
+        assert torch.equal(done(blur_c.median_blur, image, OPEN, 5, 5), median.median_blur(image.contiguous(), 5, 5))
 
 
 @needs_kernels
 def test_there_is_no_median_without_kernels(monkeypatch):
     monkeypatch.setattr(built, "library", None)
-    image = torch.zeros(3, 9, 9, dtype=torch.uint8)
-    assert not blur_c.median_blur(image, 3, 3, image.clone())
+    assert not takes(blur_c.median_blur, torch.zeros(3, 9, 9, dtype=torch.uint8), OPEN, 3, 3)
 
 
 BORDERS = {
@@ -91,9 +90,9 @@ def test_separable_filter_is_exact(instructions, border, window, mirrored):
     for size in SIZES:
         for image in images(size):
             if not fits(size, window, border):
-                assert not blur_c.separable_filter(image, *taps, border, torch.empty_like(image))
+                assert not takes(blur_c.separable_filter, image, *map(torch.tensor, taps), border)
                 continue
-            found = done(blur_c.separable_filter, image, *taps, border)
+            found = done(blur_c.separable_filter, image, *map(torch.tensor, taps), border)
             exact(found, correlated(image, *taps, border))
             near(found, filters.separable_filter(image.float(), *taps, border))
 
@@ -105,13 +104,11 @@ def test_boxes_are_exact(instructions, border, window):
     for size in SIZES:
         for image in images(size):
             if not fits(size, window, border):
-                assert not blur_c.box_blur(image, *window, border, torch.empty_like(image))
+                assert not takes(blur_c.box_blur, image, OPEN, *window, border)
                 continue
-            found = done(blur_c.box_blur, image, *window, border)
+            found = done(blur_c.box_blur, image, OPEN, *window, border)
             exact(found, correlated(image, *taps, border, [(k - 1) // 2 for k in window]))
-            expected = torch.empty_like(image)
-            filters.box_levels(image, *window, border, expected)
-            assert torch.equal(found, expected)
+            near(found, filters.box_blur(image.float(), *window, border))
 
 
 @pytest.mark.parametrize("border", BORDERS)
@@ -122,22 +119,23 @@ def test_square_filter_is_exact(instructions, border, k):
     for size in SIZES:
         for image in images(size):
             if not fits(size, (k, k), border):
-                assert not blur_c.filter2d(image, taps.tolist(), border, torch.empty_like(image))
+                assert not takes(blur_c.filter2d, image, taps, border)
                 continue
-            found = done(blur_c.filter2d, image, taps.tolist(), border)
+            found = done(blur_c.filter2d, image, taps, border)
             exact(found, filters.filter2d(image.double(), taps.tolist(), border))
 
 
 @pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize(("radius", "count"), [(0, 3), (1, 3), (4, 3), (9, 5)])
-def test_disk_blur_is_exact(instructions, border, radius, count):
+@pytest.mark.parametrize("radius", [0, 1, 4, 9])
+def test_disk_blur_is_exact(instructions, border, radius):
+    params, count = [torch.tensor(float(radius)), torch.tensor(0.4)], filters.alias_size(radius)
     taps = filters.gaussian_weights(torch.tensor([0.4]), count)[0].tolist()
     for size in SIZES:
         for image in images(size):
             if not fits(size, [2 * (radius + count // 2) + 1] * 2, border):
-                assert not blur_c.disk_blur(image, radius, taps, border, torch.empty_like(image))
+                assert not takes(blur_c.disk_blur, image, *params, radius, border)
                 continue
-            found = done(blur_c.disk_blur, image, radius, taps, border)
+            found = done(blur_c.disk_blur, image, *params, radius, border)
             exact(found, filters.disk_blur(image.double(), radius, taps, border))
 
 
@@ -145,40 +143,41 @@ def test_disk_blur_is_exact(instructions, border, radius, count):
 def test_zoom_blur_is_exact(instructions, factor, steps):
     for size in SIZES:
         for image in images(size):
-            found = done(blur_c.zoom_blur, image, factor, steps)
+            found = done(blur_c.zoom_blur, image, torch.tensor(factor), steps)
             exact(found, zoom.zoom_blur_row(image.double(), torch.tensor(factor, dtype=torch.float64), steps))
 
 
 @needs_kernels
-def test_zooms_that_shrink_are_left_to_torch():
+def test_zooms_of_too_few_or_many_steps_are_left_to_torch():
     image = torch.zeros(3, 9, 9, dtype=torch.uint8)
-    assert not blur_c.zoom_blur(image, 0.9, 5, image.clone())
-    assert not blur_c.zoom_blur(image, 1.5, 1, image.clone())
+    for steps in (1, 2**12):
+        assert not takes(blur_c.zoom_blur, image, torch.tensor(1.5), steps)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 4, 5])
 def test_filters_take_any_channels(instructions, channels):
     for image in images((20, 33), channels):
-        taps = [0.2, 0.5, 0.3]
+        taps = torch.tensor([0.2, 0.5, 0.3])
         exact(
             done(blur_c.separable_filter, image, taps, taps, "reflect"),
-            filters.separable_filter(image.double(), taps, taps, "reflect"),
+            filters.separable_filter(image.double(), taps.tolist(), taps.tolist(), "reflect"),
         )
 
 
 @needs_kernels
 def test_instruction_sets_agree():
     image = images((70, 90))[1]
-    taps = torch.rand(7).tolist()
+    taps = torch.rand(7)
     found = []
     for name in built.library.sets():
         built.library.use(name)
-        outs = [torch.empty_like(image) for _ in range(5)]
-        assert blur_c.separable_filter(image, taps, taps, "reflect", outs[0])
-        assert blur_c.box_blur(image, 20, 20, "reflect", outs[1])
-        assert blur_c.sharpen(image, 1.3, outs[2])
-        assert blur_c.zoom_blur(image, 1.4, 6, outs[3])
-        assert blur_c.disk_blur(image, 5, taps, "replicate", outs[4])
+        outs = [
+            done(blur_c.separable_filter, image, taps, taps, "reflect"),
+            done(blur_c.box_blur, image, OPEN, 20, 20, "reflect"),
+            done(blur_c.sharpen, image, torch.tensor(1.3)),
+            done(blur_c.zoom_blur, image, torch.tensor(1.4), 6),
+            done(blur_c.disk_blur, image, torch.tensor(5.0), torch.tensor(0.4), 5, "replicate"),
+        ]
         found.append(torch.stack(outs))
     assert all(torch.equal(found[0], other) for other in found)
 
@@ -195,9 +194,9 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format):
 
     def outputs():
         return [
-            native.median_blur(image, gate, (3, 3)),
-            native.box_blur(image, gate, (3, 5), "reflect"),
-            native.sharpen(image, torch.tensor([0.2, 1.0, 1.9])),
+            native.median_blur(image, gate, 3, 3),
+            native.box_blur(image, gate, 3, 5, "reflect"),
+            native.sharpen(image, torch.tensor([0.2, 1.0, 1.8731])),
             native.separable_filter(image, weights, weights, "circular"),
             native.filter2d(image, square, "constant"),
             native.zoom_blur(image, torch.tensor([1.37, 1.0, 2.2]), 5),
@@ -212,11 +211,11 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format):
         assert torch.equal(found[1], image[1])
 
 
+@needs_kernels
 @pytest.mark.parametrize("size", [(1, 3), (3, 3), (4, 5), (11, 12), (15, 15)])  # the last is too much for int16
 @pytest.mark.parametrize("border", ["reflect", "replicate", "constant", "circular"])
 def test_boxes_are_rounded_once(size: tuple[int, int], border: str) -> None:
-    out = torch.empty_like(LEVELS)
-    filters.box_levels(LEVELS, *size, border, out)
+    out = done(blur_c.box_blur, LEVELS, OPEN, *size, border)
     assert_rounded(out, filters.box_blur(WIDE, *size, border))
 
 
@@ -243,8 +242,8 @@ def test_blurs_on_rows_are_those_on_the_batch(dtype: torch.dtype) -> None:
     radius, sigma = torch.tensor([0, 2, 9]), torch.tensor([0.0, 0.3, 0.5])
     factor = torch.tensor([1.0, 1.2, 1.6])
     pairs = [
-        (native.box_blur(image, gate, (4, 3), "reflect"), filters.box_blur(work, 4, 3, "reflect")),
-        (native.median_blur(image, gate, (5, 3)), median.median_blur(work, 5, 3)),
+        (native.box_blur(image, gate, 4, 3, "reflect"), filters.box_blur(work, 4, 3, "reflect")),
+        (native.median_blur(image, gate, 5, 3), median.median_blur(work, 5, 3)),
         (native.filter2d(image, MOTIONS, "circular"), filters.filter2d_batch(work, MOTIONS, "circular")),
         (
             native.defocus(image, radius, sigma, 9, "replicate"),

@@ -10,7 +10,7 @@ from augment.kernels.histogram import c as histogram_c
 from augment.kernels.histogram import clahe
 from augment.kernels.histogram import entry as histogram_entry
 from augment.kernels.histogram import maths as histogram
-from tests.support.kernel_images import done, exact, images, needs_kernels
+from tests.support.kernel_images import OPEN, done, exact, guarded, images, needs_kernels, takes
 
 SIZES = [(1, 1), (2, 3), (8, 7), (37, 61), (12, 150)]
 
@@ -26,6 +26,13 @@ def shades(size, channels=3):
         yield image
 
 
+def stretched(image):
+    out, whole = guarded(image)
+    assert histogram_c.stretch(image, out)
+    assert (whole[:128] == 77).all() and (whole[-128:] == 77).all()
+    return out
+
+
 def by_pil(fn, image):
     return torch.stack([torch.from_numpy(np.array(fn(Image.fromarray(plane.contiguous().numpy())))) for plane in image])
 
@@ -33,16 +40,16 @@ def by_pil(fn, image):
 def test_equalize_is_the_pils(instructions):
     for size in SIZES:
         for image in shades(size):
-            found = done(histogram_c.equalize, image)
+            found = done(histogram_c.equalize, image, OPEN)
             assert torch.equal(found, by_pil(ImageOps.equalize, image))
             assert torch.equal(found, histogram.equalize_row(image))
-            assert torch.equal(done(histogram_c.equalize, image, out_like=torch.empty(image.shape)), found)
+            assert torch.equal(done(histogram_c.equalize, image, OPEN, out_like=torch.empty(image.shape)), found)
 
 
 def test_stretch_is_exact(instructions):
     for size in SIZES:
         for image in shades(size):
-            found = done(histogram_c.stretch, image)
+            found = stretched(image)
             assert torch.equal(found, histogram.stretch_levels(image, torch.empty_like(image)))
             low, high = (m.double() for m in (image.amin((1, 2), keepdim=True), image.amax((1, 2), keepdim=True)))
             flat = low == high
@@ -54,7 +61,7 @@ def test_stretch_is_exact(instructions):
 def test_clahe_is_what_is_defined(instructions, grid, limit):
     for size in SIZES:
         for image in shades(size):
-            found = done(histogram_c.equalize_tiles, image, limit, *grid)
+            found = done(histogram_c.equalize_tiles, image, OPEN, torch.tensor(limit), *grid)
             tiles, limits = clahe.Tiles.of(image.double(), grid), torch.full((len(image),), limit)
             exact(found, clahe.equalize_tiles(image.int(), limits, tiles, lambda i, n: i.bincount(minlength=n)))
 
@@ -62,23 +69,30 @@ def test_clahe_is_what_is_defined(instructions, grid, limit):
 def test_equalising_whole_images_by_clahe_is_near_opencvs(instructions):
     cv2 = pytest.importorskip("cv2")
     image = images((64, 64), 1)[0] // 2 + 20
-    found = done(histogram_c.equalize_tiles, image, 2.0, 8, 8)
+    found = done(histogram_c.equalize_tiles, image, OPEN, torch.tensor(2.0), 8, 8)
     expected = torch.from_numpy(cv2.createCLAHE(2.0, (8, 8)).apply(image[0].numpy()))
     assert (found[0].double() - expected.double()).abs().mean() < 4  # whose tables lie half a pixel off
 
 
-@pytest.mark.parametrize("channels", [1, 2, 4, 5, 16])
+@pytest.mark.parametrize("channels", [1, 2, 4, 5, 16, 20])
 def test_any_channels(instructions, channels):
     for image in shades((20, 33), channels):
-        assert torch.equal(done(histogram_c.equalize, image), by_pil(ImageOps.equalize, image))
-        assert torch.equal(done(histogram_c.stretch, image), histogram.stretch_levels(image, torch.empty_like(image)))
-        assert done(histogram_c.equalize_tiles, image, 2.0, 4, 4).shape == image.shape
+        assert torch.equal(done(histogram_c.equalize, image, OPEN), by_pil(ImageOps.equalize, image))
+        if channels <= histogram_c.MOST_CHANNELS:
+            assert torch.equal(stretched(image), histogram.stretch_levels(image, torch.empty_like(image)))
+        assert done(histogram_c.equalize_tiles, image, OPEN, torch.tensor(2.0), 4, 4).shape == image.shape
 
 
 @needs_kernels
 def test_more_channels_are_left_to_torch():
     image = torch.zeros(17, 4, 4, dtype=torch.uint8)
-    assert not histogram_c.equalize(image, image.clone()) and not histogram_c.stretch(image, image.clone())
+    assert not histogram_c.stretch(image, image.clone())
+
+
+@needs_kernels
+@pytest.mark.parametrize("grid", [(0, 3), (3, 0), (-1, 1), (2**7, 2**7)])
+def test_tiles_that_no_memory_holds_are_left_to_torch(grid):
+    assert not takes(histogram_c.equalize_tiles, images((5, 9))[0], OPEN, torch.tensor(2.0), *grid)
 
 
 @needs_kernels
@@ -92,7 +106,7 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format, channels)
         return [
             histogram_entry.equalize(image, gate),
             histogram_entry.stretch(image, gate, True),
-            histogram_entry.equalize_tiles(image, gate, torch.tensor([2.0, 3.0, 4.0]), (5, 3)),
+            histogram_entry.equalize_tiles(image, gate, torch.tensor([2.0, 3.0, 4.0]), 5, 3),
         ]
 
     by_kernels = outputs()

@@ -30,17 +30,13 @@ from tests.support.opaque import (
 IDENTITIES = torch.eye(3).expand(B, 3, 3)
 NOISE = torch.randn(B, 3, 17, 23, generator=torch.Generator().manual_seed(4))
 SOURCES = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0, 2, 1]])
-STEPS = torch.cat(
-    [
-        torch.tensor([[[0.0, 0], [0, 0]], [[5, 20], [6, 0.3]], [[3, 4], [12, 0.4]]]),
-        torch.stack([ROTATIONS, IDENTITIES], 1).flatten(2),
-    ],
-    2,
-)
-MIXTURES = torch.cat([torch.tensor([[0.2, 0.3, 0.5]] * 3), STEPS.flatten(1)], 1)
+OPEN = GATE > 0
+STEPS = (torch.tensor([[0, 0], [5, 6], [3, 12]]), torch.tensor([[0.0, 0], [20, 0.3], [4, 0.4]]))
+MOVES = torch.stack([ROTATIONS, IDENTITIES], 1)
+TILES = torch.tensor([[[1, 2, 3, 9, 8, -1, 2]], [[2, 0, 0, 23, 17, 0, 0]], [[0, 5, 5, 5, 9, 0, 0]]])
 BYTES = ("gray_levels", "hue_levels", "linear_levels", "look_up", "saturation_levels", "stretch_levels")
-DTYPES = dict.fromkeys((*BYTES, "look_up_floats", "colour_jitter_wide"), torch.uint8)
-NAMES = dict.fromkeys(("colour_jiggle", "colour_jitter_wide"), "colour_jitter")
+DTYPES = dict.fromkeys((*BYTES, "look_up_floats", "colour_jitter_wide", "erase_bytes"), torch.uint8)
+NAMES = {**dict.fromkeys(("colour_jiggle", "colour_jitter_wide"), "colour_jitter"), "erase_bytes": "erase"}
 AFTER = torch.tensor([[1.0, 1, 1, 0, 0, 0], [2.0, 1, 0.5, 0.1, 0, -0.2], [1.0, 1, 1, 0, 0, 0]])
 CALLS = {
     "warp_homography": (
@@ -64,13 +60,17 @@ CALLS = {
         torch.tensor([[[5.0, 0, 0], [5, 0, 0]], [[6, 3, 2], [6, 3, 5]], [[9, 4, 8], [4.5, 2, 0]]]),
         [0.5],
     ),
-    "add_noise": (GATE, NOISE),
+    "add_noise": (OPEN, NOISE),
     "shot_noise": (torch.tensor([0.0, 12.0, 60.0]), NOISE),
-    "sensor_noise": (torch.tensor([[0.0, 0.1], [0.3, 0.1], [0.5, 0.02]]), NOISE[:, :2]),
-    "salt_and_pepper": (GATE, NOISE > 1, NOISE < -1),
+    "sensor_noise": (torch.tensor([0.0, 0.3, 0.5]), torch.tensor([0.1, 0.1, 0.02]), NOISE[:, :2]),
+    "salt_and_pepper": (OPEN, NOISE > 1, NOISE < -1),
+    "erase": (torch.tensor([[2.0, 3, 9, 8], [0, 0, 0, 0], [5, 5, 23, 17]]), torch.tensor([0.3, 0.5, 0.7])),
+    "erase_bytes": (torch.tensor([[2.0, 3, 9, 8], [0, 0, 0, 0], [5, 5, 23, 17]]), torch.tensor([3.0, 5, 7])),
+    "rain": (*(torch.tensor(n) for n in ([2, 0, 3], [4, 5, 2], [-2, 3, 0])), torch.rand(B, 3, 2), 5),
+    "collage": (TILES, 17, 23, True),
     "displace": (FIELD, 0, 1, [0.0]),
     "displace_nearest": (FIELD, 1, 2, [0.0]),
-    "separable_filter": (torch.cat([WEIGHTS, WEIGHTS], 1), 5, "reflect"),
+    "separable_filter": (WEIGHTS, WEIGHTS, "reflect"),
     "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", False),
     "colour_jitter_wide": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", True),
     "colour_jiggle": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jiggle", True),
@@ -81,21 +81,21 @@ CALLS = {
     "linear_levels": (torch.tensor([[[1.0, 0.0]] * 3, [[1, 20.4]] * 3, [[1.3, 0], [0.7, 0], [1, -3]]]),),
     "take_channels": (SOURCES,),
     "fill_channels": (torch.tensor([[0.0, 0, 0], [1, 0, 1], [0, 1, 0]]), 0.5),
-    "equalize": (GATE,),
+    "equalize": (OPEN,),
     "stretch_levels": (GATE,),
     "gamma": (torch.tensor([[1.0, 1.0], [0.6, 1.1], [2.2, 0.9]]),),
     "look_up_floats": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)),),
     "look_up": (torch.rand(B, 3, 256, generator=torch.Generator().manual_seed(1)) * 255,),
-    "clahe": (torch.stack([GATE, torch.tensor([40.0, 1.0, 2.0])], 1), 2, 3),
-    "box_blur": (GATE, 4, 3, "reflect"),
-    "median_blur": (GATE, 3, 5),
+    "equalize_tiles": (OPEN, torch.tensor([40.0, 1.0, 2.0]), 2, 3),
+    "box_blur": (OPEN, 4, 3, "reflect"),
+    "median_blur": (OPEN, 3, 5),
     "sharpen": (FACTORS[:, 0].contiguous(),),
     "filter2d": (MOTIONS, "replicate"),
-    "defocus": (torch.tensor([[0.0, 0.0], [2.0, 0.3], [9.0, 0.5]]), "replicate"),
+    "defocus": (torch.tensor([0.0, 2.0, 9.0]), torch.tensor([0.0, 0.3, 0.5]), 9, "replicate"),
     "zoom_blur": (torch.tensor([1.0, 1.2, 1.6]), 4),
     "jpeg": (torch.cat([GATE.unsqueeze(1), TABLES.flatten(1)], 1),),
-    "policy": (STEPS, 1, [0.0]),
-    "policy_mixture": (MIXTURES, 2, 0, [0.5]),
+    "policy": (*STEPS, MOVES, "nearest", [0.0]),
+    "policies": (torch.tensor([[0.2, 0.3, 0.5]] * 3), *(s.unsqueeze(2) for s in (*STEPS, MOVES)), "bilinear", [0.5]),
     "downscale": (SCALES, "area", "bilinear"),
     "downscale_nearest": (SCALES, "nearest", "nearest"),
 }
@@ -104,17 +104,22 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_opcheck_rowwise(name: str) -> None:
     op = getattr(torch.ops.augment, NAMES.get(name, name)).default
-    image, params, *config = picture(B, dtype=DTYPES.get(name, torch.float32)), *CALLS[name]
-    torch.library.opcheck(op, (image, params, *config))
+    image, *args = picture(B, dtype=DTYPES.get(name, torch.float32)), *CALLS[name]
+    torch.library.opcheck(op, (image, *args))
     if not image.is_floating_point():
         return
     image.requires_grad_()
-    torch.library.opcheck(op, (image, params, *config))
-    torch.library.opcheck(op, (image, params.clone().requires_grad_(), *config))
+    torch.library.opcheck(op, (image, *args))
+    tensors = sum(isinstance(arg, torch.Tensor) for arg in args)
+    params, config = args[:tensors], args[tensors:]
+    learns = [p.is_floating_point() for p in params]
+    wanted = [p.clone().requires_grad_(learn) for p, learn in zip(params, learns, strict=True)]
+    torch.library.opcheck(op, (image, *wanted, *config))
     backward = getattr(torch.ops.augment, f"{NAMES.get(name, name)}_backward").default
     with torch.no_grad():
-        gradient = torch.rand_like(op(image, params, *config))
-    torch.library.opcheck(backward, (gradient, image.detach(), params, True, *config))
+        gradient = torch.rand_like(op(image, *args))
+    asked = [True, *learns] if "bool[] learns" in str(backward._schema) else True
+    torch.library.opcheck(backward, (gradient, image.detach(), *params, asked, *config))
 
 
 def test_constants_are_kept_and_not_shared() -> None:
@@ -131,8 +136,8 @@ def test_opcheck_others() -> None:
     gate = GATE > 0
     names = ("test_schema", "test_faketensor")
     torch.library.opcheck(draw.uniform, ([3, 2], device, 0, []), test_utils=names)
-    torch.library.opcheck(draw.normal_noise, (gate, [2, 5], 0.0, 1.0, 0, [FIELD]), test_utils=names)
-    torch.library.opcheck(draw.uniform_noise, (gate, [2, 5], -1.0, 1.0, 0, []), test_utils=names)
+    torch.library.opcheck(draw.noise, (gate, [2, 5], True, 0.0, 1.0, 0, [FIELD]), test_utils=names)
+    torch.library.opcheck(draw.noise, (gate, [2, 5], False, -1.0, 1.0, 0, []), test_utils=names)
     for bits in (torch.ops.augment.keep_bits.default, torch.ops.augment.flip_bits.default):
         torch.library.opcheck(bits, (picture(B, dtype=torch.uint8), GATE.view(B, 1, 1, 1).byte()))
     torch.library.opcheck(native.salt_masks, (NOISE[:, :1], GATE, GATE - 1))
@@ -156,26 +161,27 @@ def test_opcheck_others() -> None:
         "filter2d",
         "defocus",
         "zoom_blur",
+        "shot_noise",
         "jpeg",
     ],
 )
 def test_gradient_reaches_params(name: str) -> None:
     op = getattr(torch.ops.augment, name).default
-    params, *config = CALLS[name]
+    params = [arg[1:] for arg in CALLS[name] if isinstance(arg, torch.Tensor)]
+    config = [arg for arg in CALLS[name] if not isinstance(arg, torch.Tensor)]
     image = picture(2, size=(6, 7), dtype=torch.float64) * 0.6 + 0.2
-    params = params[1:].double()
-    if name == "displace":
-        params = params[..., :6, :7].contiguous()
+    if name in ("displace", "shot_noise"):
+        params[-1] = params[-1][..., :6, :7]
     config = [{17: 6, 23: 7}.get(c, c) if isinstance(c, int) and not isinstance(c, bool) else c for c in config]
     if name == "colour_jitter":
-        order = params[:, 4:]
+        order = params[0][:, 4:].double()
         factors = torch.tensor(
             [[1.05, 0.95, 0.9, 0.02], [0.95, 1.03, 1.04, -0.03]], dtype=torch.float64
         ).requires_grad_()
         assert torch.autograd.gradcheck(lambda f: op(image, torch.cat([f, order], 1), *config), (factors,), atol=1e-4)
         return
-    params = params.contiguous().requires_grad_()
-    assert torch.autograd.gradcheck(lambda p: op(image, p, *config), (params,), atol=1e-3, eps=1e-7)
+    wanted = [p.double().requires_grad_() if p.is_floating_point() else p for p in params]
+    assert torch.autograd.gradcheck(lambda *p: op(image, *p, *config), wanted, atol=1e-3, eps=1e-7)
 
 
 def test_learnable_bounds_get_a_gradient() -> None:

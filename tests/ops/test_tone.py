@@ -115,10 +115,10 @@ def test_posterize_draws_both_ends_of_its_bits() -> None:
 
 def test_tiles_of_rows_are_those_of_the_batch() -> None:
     image, limit = picture(3), torch.tensor([0.0, 1.0, 40.0])
-    rows = native.equalize_tiles(image, torch.ones(3, dtype=torch.bool), limit, (3, 4))
+    rows = native.equalize_tiles(image, torch.ones(3, dtype=torch.bool), limit, 3, 4)
     tiles = clahe.Tiles.of(image, (3, 4))
     planes = histogram.levels(image).flatten(0, 1)
-    whole = clahe.equalize_tiles(planes, limit.repeat_interleave(3), tiles, entry.count) / 255
+    whole = clahe.equalize_tiles(planes, limit.repeat_interleave(3), tiles, entry._count) / 255
     assert_close(rows, whole.view(image.shape), atol=1e-6, rtol=0)
 
 

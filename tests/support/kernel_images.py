@@ -1,5 +1,6 @@
 """Images as they may lie in memory, for the kernels in C."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from torch import Tensor
 from augment.kernels import built
 from augment.kernels.kernel import Backend
 
+OPEN = torch.tensor(True)  # the gate of one row
 needs_kernels = pytest.mark.skipif(built.library is None, reason="the package was built without a C compiler")
 
 
@@ -30,15 +32,25 @@ def guarded(image: Tensor) -> tuple[Tensor, Tensor]:
     return (inner.permute(2, 0, 1) if dense else inner), whole
 
 
+def batched(args: Sequence[Any]) -> list[Any]:
+    """Give the arguments of an image as those of a batch of one."""
+    return [arg[None] if isinstance(arg, Tensor) else arg for arg in args]
+
+
+def takes(backend: Backend, image: Tensor, *args: Any) -> bool:
+    """Tell whether a backend takes an image."""
+    return backend.takes(image[None], *batched(args))
+
+
 def done(backend: Backend, image: Tensor, *args: Any, out_like: Tensor | None = None) -> Tensor:
     """Do an image by a backend, as a batch of one, and see that it wrote all of its output and nothing else.
 
     Tensors among the arguments are those of the image, without the axis of the batch.
     """
     out, whole = guarded(image if out_like is None else out_like)
-    kept, batch = image.clone(), [arg[None] if isinstance(arg, Tensor) else arg for arg in args]
-    assert backend.takes(image[None], *batch)
-    backend.run(image[None], out[None], None, *batch)
+    kept = image.clone()
+    assert takes(backend, image, *args)
+    backend.run(image[None], out[None], None, *batched(args))
     assert torch.equal(image, kept)
     assert (whole[:128] == 77).all() and (whole[-128:] == 77).all()
     return out

@@ -70,14 +70,16 @@ static int box_blur(const Job *job) {
 }
 
 /* Move a line by a share of what its nine neighbours, with four times the middle, are above 13 times the middle. */
-static void sharpen_line(const byte *const *lines, ptrdiff_t step, float share, uint16_t *sums, byte *to, ptrdiff_t n) {
-    for (ptrdiff_t i = 0; i < n + 2 * step; i++) sums[i] = (uint16_t)(lines[0][i] + lines[1][i] + lines[2][i]);
+static void sharpen_line(const byte *const *lines, ptrdiff_t step, float share, uint16_t *restrict sums,
+                         byte *restrict to, ptrdiff_t n) {
+    const byte *above = lines[0], *here = lines[1], *below = lines[2];
+    for (ptrdiff_t i = 0; i < n + 2 * step; i++) sums[i] = (uint16_t)(above[i] + here[i] + below[i]);
     uint16_t *nine = sums + n + 2 * step;
     for (ptrdiff_t i = 0; i < n; i++) nine[i] = (uint16_t)(sums[i] + sums[i + step] + sums[i + 2 * step]);
     for (ptrdiff_t i = 0; i < n; i += 4 * NUMBERS) {
         Numbers moved[4];
         for (int j = 0; j < 4; j++) {
-            Numbers middle = numbers_of_bytes(lines[1] + step + i + j * NUMBERS);
+            Numbers middle = numbers_of_bytes(here + step + i + j * NUMBERS);
             Numbers away = plus(numbers_of_words(nine + i + j * NUMBERS), times(middle, all_of(-9)));
             Numbers move = plus(plus(times(away, all_of(share)), all_of(ROUNDING)), all_of(-ROUNDING));
             moved[j] = plus(middle, move);

@@ -25,7 +25,7 @@ static void ring_read(const Ring *ring, ptrdiff_t y) {
     const byte *from = line_of(ring->image, ring->layout, ring->plane, y, ring->bytes);
     for (; i + NUMBERS <= n; i += NUMBERS) write_numbers(inner + i, numbers_of_bytes(from + i));
     for (; i < n; i++) inner[i] = from[i];
-    for (i = -ring->reach_x; i < width + ring->reach_x; i == -1 ? i = width : i++) {
+    for (i = ring->reach_x ? -ring->reach_x : width; i < width + ring->reach_x; i == -1 ? i = width : i++) {
         ptrdiff_t x = fold(i, width, ring->border);
         for (ptrdiff_t c = 0; c < step; c++) inner[i * step + c] = x < 0 ? 0 : inner[x * step + c];
     }

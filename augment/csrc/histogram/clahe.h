@@ -1,4 +1,4 @@
-/* Contrast limited adaptive histogram equalization: as ``functional/clahe.py`` defines it. */
+/* Contrast limited adaptive histogram equalization: as ``kernels/histogram/clahe.py`` defines it. */
 
 /* Where the tiles of an axis lie: ``count`` of ``extent`` pixels cover it, and some behind its end. */
 typedef struct {
@@ -90,8 +90,16 @@ static void blend_between(const byte *line, const float *tables, Tiling across, 
     }
 }
 
-/* Equalise every tile by a table of its own, and blend those around each pixel; 0 where there is no memory. */
-static int clahe(const Image *image, const Image *out, ptrdiff_t rows, ptrdiff_t columns, double limit) {
+typedef struct {
+    int32_t rows, columns;
+} Grid;
+
+/* Equalise every tile by a table of its own, and blend those around each pixel. The params are the limit. */
+static int clahe(const Job *job) {
+    const Image *image = &job->image, *out = &job->out;
+    const Grid *grid = job->config;
+    ptrdiff_t rows = grid->rows, columns = grid->columns;
+    double limit = *(const double *)job->params;
     Tiling down = {image->height, rows, (image->height + rows - 1) / rows};
     Tiling across = {image->width, columns, (image->width + columns - 1) / columns};
     ptrdiff_t width = columns * across.extent + ROOM, row = columns * LEVELS;

@@ -19,14 +19,14 @@ static void count_line(const byte *from, ptrdiff_t pixel, ptrdiff_t n, Counts *c
 
 /* Say how a histogram is flattened, as the PIL's ``ImageOps.equalize`` does; 0 where it stays. */
 static int equalizing_table(const uint32_t *counts, byte *table) {
-    uint64_t total = 0, below = 0, highest = 0;
+    uint32_t total = 0, below = 0, highest = 0;
     for (int level = 0; level < LEVELS; level++) {
         total += counts[level];
         if (counts[level]) highest = counts[level];
     }
-    uint64_t step = (total - highest) / (LEVELS - 1);
+    uint32_t step = (total - highest) / (LEVELS - 1);
     for (int level = 0; step && level < LEVELS; level++) {
-        uint64_t entry = (below + step / 2) / step;
+        uint32_t entry = (below + step / 2) / step;
         table[level] = (byte)(entry < LEVELS ? entry : LEVELS - 1);
         below += counts[level];
     }
@@ -75,9 +75,11 @@ static void keep_levels(byte *table) {
     for (int level = 0; level < LEVELS; level++) table[level] = (byte)level;
 }
 
-/* Flatten the histogram of every channel; 0 where there is no memory. */
-static int equalize(const Image *image, const Image *out) {
-    byte tables[MOST_CHANNELS * LEVELS];
+/* Flatten the histogram of every channel. */
+static int equalize(const Job *job) {
+    const Image *image = &job->image;
+    byte *tables = malloc((size_t)(image->channels * LEVELS));
+    if (!tables) return 0;
     for (ptrdiff_t c = 0; c < image->channels; c++) {
         Counts counts[2] = {{0}};
         for (ptrdiff_t y = 0; y < image->height; y++)
@@ -85,7 +87,9 @@ static int equalize(const Image *image, const Image *out) {
         for (int level = 0; level < LEVELS; level++) counts[0][level] += counts[1][level];
         if (!equalizing_table(counts[0], tables + c * LEVELS)) keep_levels(tables + c * LEVELS);
     }
-    return look_up_channels(image, out, tables);
+    int done = look_up_channels(image, &job->out, tables);
+    free(tables);
+    return done;
 }
 
 /* Write the tables that stretch ``step`` channels from ``c`` on, which lie side by side where they are several. */

@@ -85,37 +85,6 @@ def box_blur(
     return torch.mul(window_sum(window_sum(padded, height, -2), width, -1), 1 / (height * width), out=out)
 
 
-def box_levels(
-    image: Tensor,  # (C, H, W), uint8
-    height: int,
-    width: int,
-    border: str,
-    out: Tensor,  # where to write
-) -> None:
-    """Do the same to bytes, whose sums are whole numbers; a mean needs no cut."""
-    padding = [(width - 1) // 2, width // 2, (height - 1) // 2, height // 2]
-    padded = F.pad(image, padding, mode=border)
-    padded = padded.short() if height * width * 255 < 2**15 else padded.float()
-    total = window_sum(window_sum(padded, height, -2), width, -1).float()
-    out.copy_(total.mul_(1 / (height * width)).round_().short())
-
-
-def sharpen_levels(
-    image: Tensor,  # (C, H, W), uint8
-    factor: float,
-    out: Tensor,  # where to write
-) -> None:
-    """Do what ``sharpen`` does to bytes: of what is added up only the step away from them is no whole number."""
-    out.copy_(image)
-    if min(image.shape[-2:]) < 3:
-        return
-    work = image.short()
-    inner = work[:, 1:-1, 1:-1]
-    away = window_sum(window_sum(work, 3, -2), 3, -1).sub_(inner, alpha=9)  # the smoothed less the image, 13 times
-    step = away.float().mul_((1 - factor) / 13).clamp_(-255, 255).round_().short()
-    out[:, 1:-1, 1:-1] = step.add_(inner).clamp_(0, 255)
-
-
 def sharpen(
     image: Tensor,  # (..., H, W), [0, 1]
     factor: float | Tensor,  # 0 smooth, 1 as it is, above 1 sharper

@@ -1,30 +1,23 @@
-"""Colour of bytes."""
+"""Recolouring of bytes, in C."""
 
 import struct
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
-from .. import built
+from ..built import backend, run
+from .program import JIGGLE, JITTER
 
-SCALE, BLEND_MEAN, BLEND_LUMA, ROTATE_HUE, ADD, SCALE_SATURATION = range(6)  # as in csrc/image.h
-STEPS = {"jitter": (SCALE, BLEND_MEAN, BLEND_LUMA, ROTATE_HUE), "jiggle": (ADD, SCALE, SCALE_SATURATION, ROTATE_HUE)}
+MOST_CHANNELS, MOST_PARTS = 16, 16  # as in csrc/colour
 
 
-def adjust_colour(
-    image: Tensor,  # (C, H, W), uint8, C 1 or 3
-    steps: Sequence[tuple[int, float]],  # what to do, and by which factor
-    shares: Sequence[Sequence[float]],  # how channels are blended then, C of C + 1 numbers or of 2; none: not at all
-    out: Tensor,  # (C, H, W), uint8 or float32, where to write
-) -> bool:
-    """Adjust the colour of an image, on levels; floats come out as levels, too, and not rounded."""
-    if not (built.fits(image) and out.dtype in (torch.uint8, torch.float32) and len(image) in (1, 3)):
-        return False
-    width = len(shares[0]) if shares else 0
-    given = struct.pack(f"{2 * len(steps)}f", *(number for step in steps for number in step))
-    blends = struct.pack(f"{width * len(shares)}f", *(number for row in shares for number in row))
-    built.library.adjust_colour(
-        built.address(image), built.address(out), out.dtype == torch.float32, given, blends, width
-    )
-    return True
+def _recolour(image: Tensor, out: Tensor, open: Tensor | None, numbers: Tensor, program: Sequence[int]) -> None:
+    run("recolour", image, out, open, numbers.float(), struct.pack(f"{len(program)}i", *program))
+
+
+def _takes(image: Tensor, numbers: Tensor, program: Sequence[int]) -> bool:
+    jitters = any(kind in (JITTER, JIGGLE) for kind in program[2::3])
+    return program[1] <= MOST_PARTS and image.shape[1] <= MOST_CHANNELS and (not jitters or image.shape[1] in (1, 3))
+
+
+recolour = backend(_recolour, _takes)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+Factor = float | Tensor
+
 
 def take(
     image: Tensor,  # (B, C, H, W)
@@ -22,6 +24,16 @@ def fill(
 ) -> Tensor:  # (B, C, H, W)
     """Put a value in the place of whole channels."""
     return image.masked_fill(lost.view(*lost.shape, 1, 1), value)
+
+
+def line(image: Tensor, scale: Factor | None, shift: Factor | None, cut: bool) -> Tensor:
+    """Multiply an image and add to it, where there is anything to; ``cut`` cuts to [0, 1] before and after."""
+    output = image.clamp(0, 1) if cut else image
+    if scale is not None:
+        output = output.mul_(scale) if cut else output * scale
+    if shift is not None:
+        output = output + shift if output is image else output.add_(shift)
+    return output.clamp_(0, 1) if cut else output
 
 
 def blend(
@@ -58,7 +70,6 @@ def blend_row(
             target.add_(added)
 
 
-Factor = float | Tensor
 Planes = Sequence[Tensor]
 Outs = Sequence[Tensor | None]
 Cut = Callable[..., Tensor]

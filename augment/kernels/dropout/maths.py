@@ -5,6 +5,38 @@ from torch import Tensor
 
 from ..warp.maths import pixel_grid
 
+Marks = tuple[Tensor, Tensor]  # of columns (..., 1, W) and of lines (..., H, 1), bool
+
+
+def of_windows(
+    windows: Tensor,  # (..., 4): left, top, right and bottom, the last two not inside
+    height: int,
+    width: int,
+) -> Marks:
+    """The columns and the lines that rectangles hold."""
+    (x,), (y,) = pixel_grid(height, width, windows)
+    left, top, right, bottom = windows[..., None, None].unbind(-3)
+    return (x >= left) & (x < right), (y >= top) & (y < bottom)
+
+
+def of_rectangles(rectangles: Tensor, height: int, width: int) -> Marks:
+    """The same of rectangles (..., 4) as first pixel x and y, width and height."""
+    first = rectangles[..., :2]
+    return of_windows(torch.cat([first, first + rectangles[..., 2:]], -1), height, width)
+
+
+def of_grid(
+    grid: Tensor,  # (..., 2, 3), for x and y: unit, hole and offset in pixels; a hole of 0 drops none
+    height: int,
+    width: int,
+) -> Marks:
+    """The columns and the lines of the holes of a grid, one in the first corner of every unit."""
+    inside = []
+    for (place,), axis in zip(pixel_grid(height, width, grid), grid.unbind(-2), strict=True):
+        unit, hole, offset = axis[..., None, None].unbind(-3)
+        inside.append((place + offset).remainder(unit) < hole)
+    return inside[0], inside[1]
+
 
 def in_rectangles(
     rectangles: Tensor,  # (B, N, 4): first pixel x and y, width and height; of width 0 where there is none
@@ -12,10 +44,9 @@ def in_rectangles(
     width: int,
 ) -> Tensor:  # (B, 1, H, W) bool
     """Which pixels lie in any of the rectangles."""
-    x, y = pixel_grid(height, width, rectangles)
     dropped = torch.zeros(len(rectangles), height, width, dtype=torch.bool, device=rectangles.device)
-    for left, top, across, down in (r[..., None, None].unbind(1) for r in rectangles.unbind(1)):
-        dropped = dropped | ((x >= left) & (x < left + across) & (y >= top) & (y < top + down))
+    for columns, lines in zip(*(marks.unbind(1) for marks in of_rectangles(rectangles, height, width)), strict=True):
+        dropped = dropped | (columns & lines)
     return dropped.unsqueeze(1)
 
 
@@ -25,22 +56,14 @@ def in_window(
     width: int,
 ) -> Tensor:  # (B, 1, H, W) bool
     """Which pixels lie in a rectangle."""
-    x, y = pixel_grid(height, width, windows)
-    left, top, right, bottom = windows[..., None, None].unbind(1)
-    return ((x >= left) & (x < right) & (y >= top) & (y < bottom)).unsqueeze(1)
+    columns, lines = of_windows(windows, height, width)
+    return (columns & lines).unsqueeze(1)
 
 
-def in_grid(
-    grid: Tensor,  # (B, 2, 3), for x and y: unit, hole and offset in pixels; a hole of 0 drops none
-    height: int,
-    width: int,
-) -> Tensor:  # (B, 1, H, W) bool
-    """Which pixels lie in the holes of a grid, one in the first corner of every unit."""
-    inside = []
-    for place, axis in zip(pixel_grid(height, width, grid), grid.unbind(1), strict=True):
-        unit, hole, offset = axis[..., None, None].unbind(1)
-        inside.append((place + offset).remainder(unit) < hole)
-    return (inside[0] & inside[1]).unsqueeze(1)
+def in_grid(grid: Tensor, height: int, width: int) -> Tensor:  # (B, 2, 3) to (B, 1, H, W) bool
+    """Which pixels lie in the holes of a grid."""
+    columns, lines = of_grid(grid, height, width)
+    return (columns & lines).unsqueeze(1)
 
 
 def covered_boxes(

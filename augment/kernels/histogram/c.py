@@ -1,38 +1,21 @@
 """Tables that the levels of an image of bytes decide."""
 
+import struct
+
+import torch
 from torch import Tensor
 
 from .. import built
 
-MOST_CHANNELS = 16  # as in csrc/histogram/histogram.h
+Open = Tensor | None
+MOST_TILES = 2**12
 
 
-def _fits(image: Tensor, out: Tensor) -> bool:
-    return built.fits(image, out) and image.numel() > 0 and len(image) <= MOST_CHANNELS
+def _tiles(image: Tensor, out: Tensor, open: Open, gate: Tensor, limit: Tensor, height: int, width: int) -> None:
+    built.run("clahe", image, out, open, limit.to(torch.float64), struct.pack("2i", height, width))
 
 
-def equalize(
-    image: Tensor,  # (C, H, W), uint8
-    out: Tensor,  # (C, H, W), uint8, where to write
-) -> bool:
-    """Flatten the histogram of every channel."""
-    return _fits(image, out) and built.library.equalize(built.address(image), built.address(out))
-
-
-def stretch(
-    image: Tensor,  # (C, H, W), uint8
-    out: Tensor,  # (C, H, W), uint8, where to write
-) -> bool:
-    """Move the lowest level of every channel to 0 and the highest to 255."""
-    return _fits(image, out) and built.library.stretch(built.address(image), built.address(out))
-
-
-def equalize_tiles(
-    image: Tensor,  # (C, H, W), uint8
-    limit: float,  # most of a level in a tile, as a multiple of an even share; 0 for no limit
-    height: int,  # tiles along each axis
-    width: int,
-    out: Tensor,  # (C, H, W), uint8, where to write
-) -> bool:
-    """Flatten the histogram of every tile, and blend the tables of the four tiles around each pixel."""
-    return _fits(image, out) and built.library.clahe(built.address(image), built.address(out), height, width, limit)
+equalize = built.backend(lambda image, out, open, gate: built.run("equalize", image, out, open))
+equalize_tiles = built.backend(
+    _tiles, lambda image, gate, limit, height, width: height >= 1 <= width and height * width <= MOST_TILES
+)

@@ -1,120 +1,56 @@
-"""Histograms of each channel: flattened, stretched, and flattened tile by tile."""
+"""Histograms of each channel: flattened, and flattened tile by tile."""
 
-from typing import NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...common.dtypes import load, store
-from ...common.opaque import by_rows
-from .. import built
-from ..rowop import Out, RowOp, keep_rows
+from ..kernel import Kernel, Out, gate_of
 from ..tone import maths as tone
 from . import c as in_c
 from . import clahe, maths
 
-
-def _closed(image: Tensor, params: Tensor, numbers: list[float], *_: object) -> list[bool]:
-    """Read a gate (B,) that is the only parameter."""
-    return [not gate for gate in numbers]
-
-
-def _equalize_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
-    if out is not None and in_c.equalize(image, out):
-        return out
-    return maths.equalize_row(image.detach(), out if out is None or out.is_contiguous() else None)
-
-
-_equalize = RowOp("equalize", "", _equalize_row, _closed, raw=True, keeps_format=True).op
+equalize = Kernel(
+    "equalize(Tensor image, Tensor gate)",
+    maths=lambda image, gate: maths.equalize_batch(image.detach()),
+    row=lambda image, gate, out: maths.equalize_row(image, out),
+    opens=gate_of,
+    backends=[in_c.equalize],
+    values="own",
+)
+"""Flatten the histogram of every channel in the rows of a gate (B,) bool; the gradient of such a row is zero."""
 
 
-def equalize(
-    image: Tensor,  # (B, C, H, W)
-    gate: Tensor,  # (B,) bool, the rows to equalise
-) -> Tensor:  # (B, C, H, W)
-    """Flatten the histogram of every channel; the gradient of an equalised row is zero."""
-    if by_rows(image):
-        return _equalize(image, gate.to(torch.float32))
-    return keep_rows(~gate, image, maths.equalize_batch(image.detach()))
-
-
-def _stretch_row(image: Tensor, gate: Tensor, _: float, out: Out = None) -> Tensor:
-    if out is not None and in_c.stretch(image, out):
-        return out
-    return maths.stretch_levels(image, torch.empty_like(image) if out is None else out)
-
-
-_stretch_levels = RowOp("stretch_levels", "", _stretch_row, _closed, raw=True, keeps_format=True).op
-
-
-def stretch(
-    image: Tensor,  # (B, C, H, W)
-    gate: Tensor,  # (B,) bool, the rows to stretch
-    clip: bool,
-) -> Tensor:  # (B, C, H, W)
-    """Move the lowest value of every channel to 0 and the highest to 1; floats cost no more than their memory."""
-    if by_rows(image) and image.dtype == torch.uint8:
-        return _stretch_levels(image, gate.to(torch.float32))
-    return keep_rows(~gate, image, store(maths.stretch(load(image, unit=True), clip), image.dtype, unit=True))
-
-
-class Clipping(NamedTuple):
-    """How the tiles of a row are equalised.
-
-    Attributes:
-        gate: whether they are.
-        limit: most of a level in a tile, as a multiple of an even share; 0 for no limit.
-        tiles: how the images are tiled, where there are no kernels for them.
-    """
-
-    gate: bool
-    limit: float
-    tiles: clahe.Tiles | None
-
-
-def _clahe_values(image: Tensor, params: Tensor, height: int, width: int) -> list[Clipping]:
-    tiles = None if built.fits(*image[:1]) else clahe.Tiles.of(image, (height, width))
-    return [Clipping(gate > 0, limit, tiles) for gate, limit in params.tolist()]
-
-
-def _clahe_row(image: Tensor, params: Tensor, value: Clipping, height: int, width: int, out: Out = None) -> Tensor:
-    if out is not None and in_c.equalize_tiles(image, value.limit, height, width, out):
-        return out
-    image = image.detach()
-    limit = params.detach()[1].expand(image.shape[0])
-    tiles = value.tiles or clahe.Tiles.of(image, (height, width))
-    level = clahe.equalize_tiles(maths.levels(image), limit, tiles, lambda i, n: i.bincount(minlength=n))
+def _tiles(image: Tensor, gate: Tensor, limit: Tensor, height: int, width: int) -> Tensor:
+    tiles, limits = clahe.Tiles.of(image, (height, width)), limit.detach().repeat_interleave(image.shape[1])
+    level = clahe.equalize_tiles(maths.levels(image.detach()).flatten(0, 1), limits, tiles, _count).view(image.shape)
     return level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1)
 
 
-_clahe = RowOp(
-    "clahe",
-    "int height, int width",
-    _clahe_row,
-    lambda image, params, values, *grid: [not value.gate for value in values],
-    raw=True,
-    read=_clahe_values,
-    keeps_format=True,
-).op
-
-
-def equalize_tiles(
-    image: Tensor,  # (B, C, H, W)
-    gate: Tensor,  # (B,) bool, the rows to equalise
-    limit: Tensor,  # (B,)
-    grid: tuple[int, int],
-) -> Tensor:  # (B, C, H, W)
-    """Flatten the histogram of every tile of every channel; the gradient of an equalised row is zero."""
-    if by_rows(image):
-        return _clahe(image, torch.stack([gate.to(limit.dtype), limit], 1), *grid)
-    tiles = clahe.Tiles.of(image, grid)
-    planes = maths.levels(image.detach()).flatten(0, 1)
-    limits = limit.repeat_interleave(image.shape[1])
-    level = clahe.equalize_tiles(planes, limits, tiles, count).view(image.shape)
-    return keep_rows(~gate, image, level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1))
-
-
-def count(index: Tensor, bins: int) -> Tensor:
+def _count(index: Tensor, bins: int) -> Tensor:
     """Count without a wait for the device."""
     counts = torch.zeros(bins, dtype=torch.long, device=index.device)
     return counts.scatter_add(0, index.long(), torch.ones_like(index, dtype=torch.long))
+
+
+def _read_tiles(image: Tensor, gate: Tensor, limit: Tensor, height: int, width: int) -> list[Any]:
+    tiles = clahe.Tiles.of(image, (height, width))
+    return [(own.expand(image.shape[1]), tiles) for own in limit]
+
+
+def _tiles_row(image: Tensor, value: tuple[Tensor, clahe.Tiles], height: int, width: int, out: Out) -> Tensor:
+    level = clahe.equalize_tiles(maths.levels(image), *value, lambda i, n: i.bincount(minlength=n))
+    return level if image.dtype == torch.uint8 else level / (tone.LEVELS - 1)
+
+
+equalize_tiles = Kernel(
+    "equalize_tiles(Tensor image, Tensor gate, Tensor limit, int height, int width)",
+    maths=_tiles,
+    row=_tiles_row,
+    read=_read_tiles,
+    opens=gate_of,
+    backends=[in_c.equalize_tiles],
+    values="own",
+)
+"""Flatten the histogram of every tile of every channel, up to a limit (B,) on the contrast, in the rows of a gate (B,)
+bool; the gradient of such a row is zero."""

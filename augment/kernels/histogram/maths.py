@@ -63,9 +63,7 @@ def equalize_row(
 ) -> Tensor:
     """Flatten the histogram of every channel, one by one."""
     level = levels(image).flatten(1)
-    counted = image.flatten(1) if image.dtype == torch.uint8 else level  # bytes are counted faster
-    histogram = torch.stack([plane.bincount(minlength=LEVELS) for plane in counted])
-    table, useful = equalize_table(histogram)
+    table, useful = equalize_table(torch.stack([plane.bincount(minlength=LEVELS) for plane in level]))
     output = torch.empty_like(image, memory_format=torch.contiguous_format) if out is None else out
     for c, (entries, fits) in enumerate(zip(_output(table, image), useful.flatten().tolist(), strict=True)):
         if fits:

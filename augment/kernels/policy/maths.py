@@ -133,17 +133,22 @@ def _solarize_add_bytes(image: Tensor, addition: float, out: Tensor) -> None:
     tone.look_up(image, store(_solarize_add(ramp, addition), torch.uint8, unit=True), out)
 
 
+def _by_op(name: str, image: Tensor, params: Tensor, out: Tensor) -> None:
+    """Write what an opaque op gives."""
+    out.copy_(getattr(torch.ops.augment, name)(image.unsqueeze(0), params)[0])
+
+
 # (C, H, W) bytes, a magnitude, and (C, H, W) where to write bytes
 BYTES: dict[str, Callable[[Tensor, Any, Tensor], Any]] = {
     "brightness": _brightness_bytes,
     "color": _color_bytes,
     "contrast": _contrast_bytes,
-    "sharpness": lambda image, magnitude, out: filters.sharpen_levels(image, 1 + magnitude, out),
+    "sharpness": lambda image, magnitude, out: _by_op("sharpen", image, torch.tensor([1 + magnitude]), out),
     "posterize": lambda image, bits, out: torch.bitwise_and(image, tone.LEVELS - 2 ** (8 - round(bits)), out=out),
     "solarize": _solarize_bytes,
     "solarize_add": _solarize_add_bytes,
     "auto_contrast": lambda image, _, out: histogram.stretch_levels(image, out),
-    "equalize": lambda image, _, out: histogram.equalize_row(image, out),
+    "equalize": lambda image, _, out: _by_op("equalize", image, torch.ones(1, dtype=torch.bool), out),
     "invert": lambda image, _, out: torch.bitwise_not(image, out=out),
 }
 

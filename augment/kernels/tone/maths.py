@@ -28,13 +28,6 @@ def posterize(
     return (image.clamp(0, 1) * scale + 0.5 / step).floor() * (step / (LEVELS - 1))
 
 
-def posterize_mask(
-    bits: Tensor,  # any shape, 0..8
-) -> Tensor:  # the same, uint8
-    """The bits of a byte that stay."""
-    return (LEVELS - 2.0 ** (8 - bits)).to(torch.uint8)
-
-
 DARK = 1e-4  # below, the slope of a power counts as it is here
 
 
@@ -67,15 +60,15 @@ def gamma_row(
     return output.clamp_(max=1) if gain > 1 else output
 
 
-def gamma_tables(
-    exponent: Tensor,  # (B,), float32
+def gamma_table(
+    exponent: Tensor,  # (B,)
     gain: Tensor,  # (B,)
-) -> Tensor:  # (B, 256), uint8
-    """Do the same to every byte."""
+) -> Tensor:  # (B, 256), float32
+    """Do the same to the levels of bytes."""
     ramp = torch.arange(LEVELS, device=exponent.device, dtype=torch.float32) / (LEVELS - 1)
-    exponent, gain = exponent.unsqueeze(1), gain.unsqueeze(1)
+    exponent, gain = exponent.float().unsqueeze(1), gain.float().unsqueeze(1)
     power = torch.where(exponent == 0, 1.0, (exponent * ramp.log2()).exp2())
-    return (power * gain * (LEVELS - 1)).round_().clamp_(0, LEVELS - 1).to(torch.uint8)
+    return (power * gain).clamp_(max=1)
 
 
 PAIRED = 2**17  # bytes of an image from which on a table for two of them pays
@@ -94,44 +87,6 @@ def look_up(
     places = image.view(-1).view(torch.int16).int().add_(2**15)
     torch.index_select(pairs, 0, places, out=out.view(-1).view(torch.int16))
     return out
-
-
-def linear_levels(
-    image: Tensor,  # any shape, uint8
-    scale: float,  # not negative
-    shift: float,  # in levels
-    out: Tensor,  # where to write
-) -> None:
-    """Multiply bytes and add to them: one rounding, and one saturation where there can be need of it."""
-    if scale == 1:
-        by = max(min(round(shift), LEVELS), -LEVELS)
-        if by > 0:
-            torch.clamp(image, max=max(LEVELS - 1 - by, 0), out=out).add_(min(by, LEVELS - 1))
-        else:
-            torch.clamp(image, min=min(-by, LEVELS - 1), out=out).sub_(min(-by, LEVELS - 1))
-        return
-    work = image.float().mul_(scale)
-    work = work.add_(shift) if shift else work
-    low, high = shift, shift + scale * (LEVELS - 1)
-    if low < -(2**14) or high > 2**14:
-        work.clamp_(0, LEVELS - 1)
-    levels = work.round_().short()
-    out.copy_(levels.clamp_(0, LEVELS - 1) if low < 0 or high > LEVELS - 1 else levels)
-
-
-def lines(
-    table: Tensor,  # (..., 256), floating
-) -> tuple[Tensor, Tensor]:  # (..., 4), (...)
-    """Read tables as lines that are cut: slope, intercept, least and most of each, and how far it is off the table."""
-    steps = table.diff(dim=-1)
-    steep = steps.abs() >= steps.abs().amax(-1, keepdim=True) * (1 - 1e-4)  # elsewhere it is cut
-    first = steep.int().argmax(-1, keepdim=True)
-    end = LEVELS - 1 - steep.flip(-1).int().argmax(-1, keepdim=True)
-    slope = (table.gather(-1, end) - table.gather(-1, first)) / (end - first)
-    intercept = table.gather(-1, first) - slope * first
-    least, most = table.amin(-1, keepdim=True), table.amax(-1, keepdim=True)
-    line = (slope * torch.arange(LEVELS, device=table.device) + intercept).clamp(least, most)
-    return torch.cat([slope, intercept, least, most], -1), (line - table).abs().amax(-1)
 
 
 def invert_from(

@@ -68,14 +68,16 @@ def snow(
 
 
 def fog(
-    image: Tensor,  # (B, C, H, W), [0, 1]
-    plasma: Tensor,  # (B, 1 or C, H, W), [0, 1]
-    amount: Tensor,  # (B, 1, 1, 1)
-) -> Tensor:  # (B, C, H, W), [0, 1]
+    planes: Sequence[Tensor],  # C planes (B, H, W), [0, 1]
+    plasma: Sequence[Tensor],  # 1 or C planes (B, H, W), [0, 1]
+    amount: Tensor,  # (B, 1, 1)
+) -> list[Tensor]:  # C planes (B, H, W), [0, 1]
     """Add fog, and scale so that the highest value stays what it was without (ImageNet-C)."""
-    highest = image.amax((1, 2, 3), keepdim=True).clamp(0, 1)
+    highest = torch.stack([plane.amax((1, 2), keepdim=True) for plane in planes]).amax(0).clamp(0, 1)
     scale = highest / (highest + amount).clamp(min=1e-6)
-    return image.clamp(0, 1).add_(amount * plasma).mul_(scale).clamp_(max=1)
+    maps = list(plasma) * (len(planes) // len(plasma))
+    pairs = zip(planes, maps, strict=True)
+    return [plane.clamp(0, 1).add_(amount * fractal).mul_(scale).clamp_(max=1) for plane, fractal in pairs]
 
 
 def fog_of_severity(
