@@ -4,4 +4,3 @@
 
 #define KERNEL(name, cost, bands) name,
 const Kernel compiled_base[] = {KERNELS};
-

@@ -12,17 +12,17 @@
     KERNEL(median_blur, 0.5, 1)      \
     KERNEL(zoom_blur, 5, 0)          \
     KERNEL(disk_blur, 3, 0)          \
+    KERNEL(permute, 0.1, 1)          \
+    KERNEL(resize, 0.4, 1)           \
+    KERNEL(warp, 0.8, 1)             \
+    KERNEL(displace, 1, 1)           \
+    KERNEL(displace_lines, 1, 1)     \
+    KERNEL(jpeg, 1.6, 0)             \
+    KERNEL(downscale, 0.2, 0)        \
     KERNEL(recolour, 0.3, 1)         \
     KERNEL(fill_meetings, 0.2, 1)    \
     KERNEL(equalize, 0.8, 0)         \
-    KERNEL(clahe, 3, 0)              \
-    KERNEL(permute, 0.1, 1)          \
-    KERNEL(resize, 0.3, 1)           \
-    KERNEL(warp, 1, 1)               \
-    KERNEL(displace, 1, 1)           \
-    KERNEL(displace_lines, 1, 1)     \
-    KERNEL(jpeg, 1, 0)               \
-    KERNEL(downscale, 0.5, 0)
+    KERNEL(clahe, 3, 0)
 
 #ifdef COMPILED
 static inline float least(float a, float b) { return a < b ? a : b; }
@@ -42,8 +42,8 @@ static inline byte to_byte(float value) {
 #include "vectors.h"
 #include "lines.h"
 #include "tone/tone.h"
-#include "colour/blocks.h"
 #include "warp/places.h"
+#include "colour/blocks.h"
 #include "warp/resize.h"
 #include "canvas.h"
 #include "warp/warp.h"
@@ -58,4 +58,5 @@ static inline byte to_byte(float value) {
 #include "blur/zoom.h"
 #include "blur/disk.h"
 #include "dropout/fill.h"
+
 #endif

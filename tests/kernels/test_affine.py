@@ -21,10 +21,7 @@ def test_axes(instructions: str, padding: str, channels: int, scale: tuple[float
     image, code, fill = noise(channels, 31, 45), resample.PADDINGS[padding], [10.5, 200.0, 99.3][:channels]
     (f, g), (h, w) = scale, (37, 29)
     matrix = torch.tensor([[g, 0, 15.3 - 9 * g], [0, f, 20.25 - 11 * f], [0, 0, 1]], dtype=torch.float64)
-    (a, _, x), (_, e, y), _ = matrix.tolist()
-    found = run(
-        lambda one, out: warp_c.resample_axes(one, (e, y, 0, 31), (a, x, 0, 45), code, fill, out), image, (h, w)
-    )[0]
+    found = run(warp_c.warp, image, (h, w), matrix, h, w, 0, code, fill, False, False)
     scaled = resample.normalised(matrix[None], 31, 45)
     exact = resample.homography(image[None].double(), scaled, h, w, 0, code, fill, False)[0]
     assert_nearest(found.double(), exact)
@@ -37,11 +34,12 @@ def test_axes(instructions: str, padding: str, channels: int, scale: tuple[float
 def test_warps(
     instructions: str, padding: str, channels: int, name: str, size: tuple[tuple[int, int], tuple[int, int]]
 ) -> None:
-    ((height, width), (h, w)), matrix, code = size, MATRICES[name], resample.PADDINGS[padding]
+    ((height, width), (h, w)), code = size, resample.PADDINGS[padding]
+    matrix = torch.tensor(MATRICES[name], dtype=torch.float64)
     image, fill = noise(channels, height, width), [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels]
     projective = name == "projective"
-    found = run(lambda one, out: warp_c.warp(one, matrix, projective, (0, 0), code, fill, out), image, (h, w))[0]
-    scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), height, width)
+    found = run(warp_c.warp, image, (h, w), matrix, h, w, 0, code, fill, projective, False)
+    scaled = resample.normalised(matrix[None], height, width)
     exact = resample.homography(image[None].double(), scaled, h, w, 0, code, fill, projective)[0]
     assert_nearest(found.double(), exact)
 
@@ -53,17 +51,26 @@ def test_warps(
 def test_filtered_warps(
     instructions: str, padding: str, levels: tuple[int, int], channels: int, size: tuple[int, int]
 ) -> None:
-    image, fill, code = (
-        noise(channels, *size),
-        [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels],
-        resample.PADDINGS[padding],
-    )
-    matrix = [[1.9, -0.83, 10.2], [1.43, 2.9, -7.7], [0.0, 0.0, 1.0]]
-    found = run(lambda one, out: warp_c.warp(one, matrix, False, levels, code, fill, out), image, (21, 30))[0]
+    fill, code = [10.5, 200.0, 99.3, 0.0, 255.0, 1.0][:channels], resample.PADDINGS[padding]
+    image, (x, y) = noise(channels, *size), (2.0**level for level in levels)
+    matrix = torch.tensor([[x, -0.2 * x, 10.2], [0.3 * y, y, -7.7], [0.0, 0.0, 1.0]], dtype=torch.float64)
+    assert resample.levels_of(matrix[None], 21, 30).tolist() == [list(levels)]
+    found = run(warp_c.warp, image, (21, 30), matrix, 21, 30, 0, code, fill, False, True)
     smooth = resample.smoothed(resample.smoothed(image[None].double(), -1, levels[0]), -2, levels[1])
-    scaled = resample.normalised(torch.tensor([matrix], dtype=torch.float64), *size)
+    scaled = resample.normalised(matrix[None], *size)
     exact = resample.homography(smooth, scaled, 21, 30, 0, code, fill, False)[0]
     assert_nearest(found.double(), exact)
+
+
+@pytest.mark.parametrize("padding", PADDINGS)
+@pytest.mark.parametrize("matrix", [[[0, 1, 2], [-1, 0, 30]], [[-1, 0, 25], [0, 1, -3]], [[1, 0, 0], [0, -1, 39]]])
+def test_whole_pixels_among_filtered_warps(instructions: str, padding: str, matrix: list[list[float]]) -> None:
+    image, code, fill = noise(5, 37, 45), resample.PADDINGS[padding], [10.0, 200.0, 99.0, 0.0, 255.0]
+    back = torch.tensor([*matrix, [0, 0, 1]], dtype=torch.float64)
+    found = run(warp_c.warp, image, (31, 22), back + 1e-7 * (back[:, 2:] != 1), 31, 22, 0, code, fill, False, True)
+    border = resample.BORDERS[code]
+    exact = resample.sample_nearest(image[None], resample.positions(back[None], 31, 22, False), border, fill)[0]
+    assert torch.equal(found, exact)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.uint8])

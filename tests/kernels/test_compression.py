@@ -16,7 +16,9 @@ from augment.kernels.compression import downscale, jpeg
 from tests.support.helpers import picture
 from tests.support.kernel_images import done, images, needs_kernels
 from tests.support.opaque import GATE, SCALES, TABLES, B
+from tests.support.warps import in_parts
 
+OPEN = torch.tensor(True)
 SIZES = [(1, 1), (2, 3), (8, 7), (16, 16), (37, 61), (15, 257), (130, 272)]
 
 
@@ -35,11 +37,11 @@ def test_jpeg_is_what_is_defined(instructions, quality):
     steps = tables(quality)
     for size in SIZES:
         for image in images(size):
-            found = done(compression_c.jpeg, image, steps.flatten().tolist())
+            found = done(compression_c.jpeg, image, OPEN, steps)
             alike(found, jpeg.jpeg(image.double(), steps.double()))
-            alike(found, jpeg.jpeg_levels(image, steps).double())
+            alike(found, jpeg.jpeg(image.float(), steps).double())
             planar = torch.empty(image.shape)
-            assert torch.equal(done(compression_c.jpeg, image, steps.flatten().tolist(), out_like=planar), found)
+            assert torch.equal(done(compression_c.jpeg, image, OPEN, steps, out_like=planar), found)
 
 
 def test_jpeg_is_close_to_the_pils(instructions):
@@ -48,7 +50,7 @@ def test_jpeg_is_close_to_the_pils(instructions):
     file = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(image.permute(1, 2, 0))).save(file, "JPEG", quality=60)
     expected = torch.from_numpy(np.asarray(Image.open(file)).copy()).permute(2, 0, 1)
-    found = done(compression_c.jpeg, image, tables(60).flatten().tolist())
+    found = done(compression_c.jpeg, image, OPEN, tables(60))
     assert (found.double() - expected.double()).abs().mean() < 2
 
 
@@ -58,7 +60,7 @@ def test_instruction_sets_agree():
     for name in built.library.sets():
         built.library.use(name)
         torch.manual_seed(0)
-        found.append([done(compression_c.jpeg, image, tables(40).flatten().tolist()) for image in images((70, 90))])
+        found.append([done(compression_c.jpeg, image, OPEN, tables(40)) for image in images((70, 90))])
     assert all(torch.equal(one, other) for one, other in zip(found[0], found[-1], strict=True))
 
 
@@ -96,16 +98,37 @@ def resized(plane, n, axis, mode):
 @pytest.mark.parametrize("down", ["nearest", "bilinear", "area"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_downscale(size, down, up, instructions):
-    image = torch.randint(0, 256, (2, *size), dtype=torch.uint8)
-    for small in {(max(size[0] // 4, 1), max(size[1] // 3, 1)), (1, 1), size, ((size[0] + 1) // 2, size[1])}:
-        out = torch.empty_like(image)
-        assert compression_c.downscale(image, small, down, up, out)
-        for plane, found in zip(image.double().numpy(), out.numpy(), strict=True):
-            for axis in (0, 1):
-                plane = resized(plane, small[axis], axis, down)
-            for axis in (0, 1):
-                plane = resized(plane, size[axis], axis, up)
-            assert np.abs(found - plane).max() < 0.501
+    for scale in (0.3, 1e-9, 1.0, 0.77, float("nan")):
+        number = torch.tensor(scale)
+        small = [int(downscale.small_sizes(number.nan_to_num(0), n)) for n in size]
+        outs = []
+        for image in images(size, 2) + images(size, 3):
+            outs.append(done(compression_c.downscale, image, number, down, up))
+            for plane, found in zip(image.double().numpy(), outs[-1].numpy(), strict=True):
+                for axis in (0, 1):
+                    plane = resized(plane, small[axis], axis, down)
+                for axis in (0, 1):
+                    plane = resized(plane, size[axis], axis, up)
+                assert np.abs(found - plane).max() < 0.503  # places are floats
+        assert all(torch.equal(one, outs[0]) for one in outs[:4]) and all(torch.equal(one, outs[4]) for one in outs[4:])
+
+
+def test_threads_agree(instructions):
+    image = torch.randint(0, 256, (9, 3, 170, 190), dtype=torch.uint8)
+    in_parts(compression_c.jpeg, image, (170, 190), OPEN.expand(9), torch.stack([tables(9 * k + 9) for k in range(9)]))
+    for down, up in (("area", "bilinear"), ("nearest", "nearest")):
+        in_parts(compression_c.downscale, image, (170, 190), torch.linspace(0.1, 0.9, 9), down, up)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.float32, torch.float16], ids=str)
+def test_thinned_values_stay_exact(dtype):
+    image = torch.randint(0, 255, (B, 3, 17, 23)).to(dtype)
+    found, whole = native.downscale(image, SCALES, "nearest", "nearest"), downscale.thin(image, SCALES)
+    assert found.dtype == dtype and torch.equal(found, whole)
+    for axis, size in ((2, 17), (3, 23)):
+        small = round(float(SCALES[1]) * size)
+        image = torch.from_numpy(resized(resized(image.numpy(), small, axis, "nearest"), size, axis, "nearest"))
+    assert torch.equal(found[1], image[1])
 
 
 @needs_kernels

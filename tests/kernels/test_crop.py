@@ -19,21 +19,9 @@ SIZES = [((7, 9), (1, 1)), ((1, 1), (5, 3)), ((33, 47), (21, 70)), ((64, 300), (
 @pytest.mark.parametrize(("old", "new"), SIZES)
 def test_resizes(instructions: str, old: tuple[int, int], new: tuple[int, int], channels: int, corners: bool) -> None:
     image = noise(channels, *old)
-    whole = slice(0, old[0]), slice(0, old[1])
-    found = run(lambda one, out: warp_c.resize(one, *whole, [], corners, out), image, new)[0]
+    found = run(warp_c.resize, image, new, *new, corners)
     exact = torch.nn.functional.interpolate(image[None].double(), new, mode="bilinear", align_corners=corners)[0]
     assert_nearest(found.double(), exact)
-
-
-@pytest.mark.parametrize("corners", [False, True])
-@pytest.mark.parametrize("flips", [[], [1], [2], [1, 2]])
-def test_windows(instructions: str, flips: list[int], corners: bool) -> None:
-    image = noise(3, 41, 57)
-    rows, columns = slice(3, 30), slice(11, 56)
-    found = run(lambda one, out: warp_c.resize(one, rows, columns, flips, corners, out), image, (19, 50))[0]
-    part = image[None, :, rows, columns].double()
-    exact = torch.nn.functional.interpolate(part, (19, 50), mode="bilinear", align_corners=corners)[0]
-    assert_nearest(found.double(), exact.flip(flips))
 
 
 @needs_kernels

@@ -6,7 +6,6 @@ from torch.testing import assert_close
 
 from augment import kernels as native
 from augment.kernels.field import c as field_c
-from augment.kernels.field import formula
 from augment.kernels.field import maths as fields
 from augment.kernels.warp import maths as resample
 from tests.support.helpers import picture
@@ -18,11 +17,20 @@ from tests.support.warps import PADDINGS, assert_nearest, noise, run
 def test_displacements(instructions: str, padding: str) -> None:
     image, code, fill = noise(3, 31, 45), resample.PADDINGS[padding], [10.5, 200.0, 99.3]
     field = torch.randn((2, 37, 50), generator=torch.Generator().manual_seed(5)) * 9
-    found = run(lambda one, out: field_c.displace(one, field, code, fill, out), image, (37, 50))[0]
+    found = run(field_c.displace, image, (37, 50), field, 0, code, fill)
     exact = resample.displacement(image[None].double(), field[None].double(), 0, code, fill)[0]
     assert_nearest(found.double(), exact)
     turned = field.mT.contiguous().mT
-    assert torch.equal(run(lambda one, out: field_c.displace(one, turned, code, fill, out), image, (37, 50))[0], found)
+    assert torch.equal(run(field_c.displace, image, (37, 50), turned, 0, code, fill), found)
+
+
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_lines(instructions: str, padding: str) -> None:
+    image, code, fill = noise(3, 17, 23), resample.PADDINGS[padding], [10.5, 200.0, 99.3]
+    for lines in LINES[1:]:
+        found = run(field_c.displace_lines, image, (17, 23), lines, 0, code, fill)
+        field = fields.lines_field(lines[None].double(), 17, 23)
+        assert_nearest(found.double(), resample.displacement(image[None].double(), field, 0, code, fill)[0])
 
 
 @pytest.mark.parametrize("mode", resample.MODES)
@@ -53,7 +61,7 @@ def test_formulas_on_rows_are_those_on_the_batch(name: str, mode: str) -> None:
 def test_lines_on_rows_are_those_on_the_batch(mode: str, padding: str) -> None:
     image = picture(B)
     rows = native.displace_lines(image, LINES, mode, padding, [0.25])
-    field = formula.lines_field(LINES, 17, 23)
+    field = fields.lines_field(LINES, 17, 23)
     args = (resample.MODES[mode], resample.PADDINGS[padding], [0.25])
     assert_close(rows, resample.displacement(image, field, *args), atol=2e-5, rtol=0)
     assert torch.equal(rows[0], image[0])

@@ -5,40 +5,49 @@ import torch
 
 import augment as K
 from augment import kernels as native
+from augment.common.vocabulary import BORDERS
 from augment.kernels import built
 from augment.kernels.warp import c as warp_c
 from augment.kernels.warp import maths as resample
 from augment.kernels.warp import matrices
+from augment.kernels.warp.permutation import permuted
 from augment.kinds.augmentation import Augmentation
 from tests.support.helpers import picture
 from tests.support.kernel_images import needs_kernels
 from tests.support.opaque import ANGLES, FLIPS, B
-from tests.support.warps import laid_out, noise
+from tests.support.warps import noise, run
+
+DTYPES = [torch.uint8, torch.bool, torch.float16, torch.float32, torch.int64]
+MOVES = [[[x, 0], [0, y]] for x in (1, -1) for y in (1, -1)] + [[[0, x], [y, 0]] for x in (1, -1) for y in (1, -1)]
 
 
-@pytest.mark.parametrize("layout", ["planar", "last"])
-@pytest.mark.parametrize("exchanged", [False, True])
-@pytest.mark.parametrize("flips", [[], [-1], [-2], [-2, -1]])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("linear", MOVES, ids=str)
 @pytest.mark.parametrize("size", [(1, 7), (9, 1), (3, 5), (16, 16), (17, 40), (50, 33), (4, 4), (5, 64)])
-def test_rearrangements(
-    instructions: str, layout: str, exchanged: bool, flips: list[int], size: tuple[int, int]
-) -> None:
-    image = laid_out(noise(3, *size), layout)
-    image = image.mT if exchanged else image
-    around = laid_out(torch.full((3, image.shape[1] + 2, image.shape[2] + 2), 77, dtype=torch.uint8), layout)
-    out = around[:, 1:-1, 1:-1]
-    assert warp_c.rearrange(image[None], flips, [True], out[None])
-    assert torch.equal(out, image.flip(flips))
-    out.fill_(77)
-    assert (around == 77).all()
+def test_permutations(instructions: str, dtype: torch.dtype, linear: list[list[int]], size: tuple[int, int]) -> None:
+    image = (noise(3, *size) % (2 if dtype == torch.bool else 77)).to(dtype)
+    for shift, out in (((0, 0), size), ((3, -2), (20, 41)), ((-40, 70), (5, 6)), ((1, 2), (size[1], size[0]))):
+        (a, b), (c, d) = linear
+        centre = [(a + b) * (out[1] - 1) / 2, (c + d) * (out[0] - 1) / 2]
+        x, y = (int((n - 1) / 2 - at) + s for n, at, s in zip(size[::-1], centre, shift, strict=True))
+        back = torch.tensor([[a, b, x], [c, d, y], [0, 0, 1.0]], dtype=torch.float64)
+        for border in (*BORDERS, "symmetric"):
+            given = [1.0, 0.0, 1.0] if border == "constant" else [0.0]
+            position = resample.positions(back[None], *out, False)
+            exact = resample.sample_nearest(image[None], position, border, given)[0]
+            found = run(warp_c.permute, image, out, matrices.invert(back[None])[0], *out, border, given)
+            assert torch.equal(found, exact), (border, shift)
+            assert torch.equal(permuted(image, back[:2].flatten().tolist(), *out, border, given), exact)
 
 
-def test_rows_that_stay(instructions: str) -> None:
-    image, out = noise(5, 3, 9, 20), torch.full((5, 3, 9, 20), 77, dtype=torch.uint8)
-    rows = [True, False, False, True, True]
-    assert warp_c.rearrange(image, [-1], rows, out)
-    assert torch.equal(out[rows], image[rows].flip(-1))
-    assert (out[1:3] == 77).all()
+@needs_kernels
+def test_rows_that_stay() -> None:
+    image = noise(5, 3, 9, 20)
+    flip = torch.tensor([[-1.0, 0, 19], [0, 1, 0], [0, 0, 1]])
+    gate = torch.tensor([True, False, False, True, True])
+    found = native.permute(image, torch.where(gate.view(5, 1, 1), flip, torch.eye(3)), (9, 20), "constant", [0.0])
+    assert torch.equal(found[gate], image[gate].flip(-1))
+    assert torch.equal(found[~gate], image[~gate])
 
 
 @needs_kernels

@@ -6,7 +6,6 @@ import torch
 from augment import kernels as native
 from augment.common import opaque
 from augment.kernels.blur import maths as filters
-from augment.kernels.warp import maths as resample
 from augment.sampling import draw
 from tests.support.helpers import picture
 from tests.support.opaque import (
@@ -39,22 +38,13 @@ DTYPES = dict.fromkeys((*BYTES, "look_up_floats", "colour_jitter_wide", "erase_b
 NAMES = {**dict.fromkeys(("colour_jiggle", "colour_jitter_wide"), "colour_jitter"), "erase_bytes": "erase"}
 AFTER = torch.tensor([[1.0, 1, 1, 0, 0, 0], [2.0, 1, 0.5, 0.1, 0, -0.2], [1.0, 1, 1, 0, 0, 0]])
 CALLS = {
-    "warp_homography": (
-        torch.cat([ROTATIONS, resample.normalised(ROTATIONS, 17, 23)], 1),
-        17,
-        23,
-        0,
-        0,
-        [0.5],
-        False,
-        True,
-    ),
+    "warp_homography": (ROTATIONS, 17, 23, 0, 0, [0.5], False, True),
     "warp_homography_nearest": (ROTATIONS, 12, 14, 0, [0.0], True),
     "permute": (FLIPS, 17, 23, "constant", [0.0]),
     "displace_by": (LENS, "fisheye", 0, 0, [0.0]),
-    "displace_by_nearest": (PLATE, "thin_plate", 1, 2, [0.0]),
+    "displace_by_nearest": (PLATE, "thin_plate", 2, [0.0]),
     "displace_lines": (LINES, 0, 0, [0.5]),
-    "displace_lines_nearest": (LINES, 1, 1, [0.0]),
+    "displace_lines_nearest": (LINES, 1, [0.0]),
     "fill_rectangles": (HOLES, [0.5]),
     "fill_grid": (
         torch.tensor([[[5.0, 0, 0], [5, 0, 0]], [[6, 3, 2], [6, 3, 5]], [[9, 4, 8], [4.5, 2, 0]]]),
@@ -69,7 +59,7 @@ CALLS = {
     "rain": (*(torch.tensor(n) for n in ([2, 0, 3], [4, 5, 2], [-2, 3, 0])), torch.rand(B, 3, 2), 5),
     "collage": (TILES, 17, 23, True),
     "displace": (FIELD, 0, 1, [0.0]),
-    "displace_nearest": (FIELD, 1, 2, [0.0]),
+    "displace_nearest": (FIELD, 2, [0.0]),
     "separable_filter": (WEIGHTS, WEIGHTS, "reflect"),
     "colour_jitter": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", False),
     "colour_jitter_wide": (torch.cat([FACTORS, ORDER.expand(B, 4), AFTER], 1), "jitter", True),
@@ -93,11 +83,11 @@ CALLS = {
     "filter2d": (MOTIONS, "replicate"),
     "defocus": (torch.tensor([0.0, 2.0, 9.0]), torch.tensor([0.0, 0.3, 0.5]), 9, "replicate"),
     "zoom_blur": (torch.tensor([1.0, 1.2, 1.6]), 4),
-    "jpeg": (torch.cat([GATE.unsqueeze(1), TABLES.flatten(1)], 1),),
+    "jpeg": (OPEN, TABLES),
     "policy": (*STEPS, MOVES, "nearest", [0.0]),
     "policies": (torch.tensor([[0.2, 0.3, 0.5]] * 3), *(s.unsqueeze(2) for s in (*STEPS, MOVES)), "bilinear", [0.5]),
     "downscale": (SCALES, "area", "bilinear"),
-    "downscale_nearest": (SCALES, "nearest", "nearest"),
+    "downscale_nearest": (SCALES,),
 }
 
 

@@ -23,6 +23,8 @@ def test_opcheck_of_the_window() -> None:
         top, left = corner[0] + 40, corner[1] + 40
         expected = padded[..., top : top + size[0], left : left + size[1]]
         assert torch.equal(place(image, *corner, *size, [0.25]), torch.from_numpy(expected.copy()))
+        double = image.detach().double().requires_grad_()
+        torch.autograd.gradgradcheck(lambda x, at=(*corner, *size): place(x, *at, [0.25]), double)
 
 
 @pytest.mark.parametrize("align_corners", [False, True])
@@ -35,6 +37,7 @@ def test_opaque_resize(align_corners: bool, memory_format: torch.memory_format) 
         expected = F.interpolate(image, size, mode="bilinear", align_corners=align_corners)
         assert_close(resize(image, *size, align_corners), expected, rtol=0, atol=1e-12)
         torch.autograd.gradcheck(lambda x, size=size: resize(x, *size, align_corners), image)
+        torch.autograd.gradgradcheck(lambda x, size=size: resize(x, *size, align_corners), image)
 
 
 def test_crops_take_whole_pixels() -> None:

@@ -1,9 +1,11 @@
 """Images as they may lie in memory, for the kernels in C for geometry."""
 
-from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from augment.kernels.kernel import Backend
 
 PADDINGS = ("zeros", "border", "reflection")
 LAYOUTS = ("planar", "last", "gaps")
@@ -31,18 +33,41 @@ def assert_nearest(found: Tensor, exact: Tensor, share: float = 0.0, slack: floa
     assert off <= share, f"{off:.4%} of the pixels are not the nearest levels"
 
 
-def run(fn: Callable[[Tensor, Tensor], bool], image: Tensor, size: tuple[int, int]) -> list[Tensor]:
-    """Give what a kernel writes for each layout; what lies around the output stays."""
-    found = []
+def run(backend: Backend, image: Tensor, size: tuple[int, int], *args: Any) -> Tensor:
+    """Give what a backend writes for an image, alike for each layout; what lies around the output stays.
+
+    Tensors among the arguments are those of the image, without the axis of the batch.
+    """
+    found, batch = [], [arg[None] if isinstance(arg, Tensor) else arg for arg in args]
     for one in LAYOUTS:
         for other in LAYOUTS:
-            out = laid_out(torch.zeros((len(image), *size), dtype=torch.uint8), other)
-            assert fn(laid_out(image, one), out)
+            source, out = laid_out(image, one), laid_out(torch.zeros((len(image), *size), dtype=image.dtype), other)
+            assert backend.takes(source[None], *batch)
+            backend.run(source[None], out[None], None, *batch)
             if other == "gaps":
-                assert (out._base[:, :, ::2] == 77).all() and (out._base[:, [0, -1]] == 77).all()
+                kept = torch.tensor(77).to(image.dtype)
+                assert (out._base[:, :, ::2] == kept).all() and (out._base[:, [0, -1]] == kept).all()
             found.append(out.clone(memory_format=torch.contiguous_format))
     assert all(torch.equal(found[0], one) for one in found[1:])
-    return found
+    return found[0]
+
+
+def in_parts(backend: Backend, image: Tensor, size: tuple[int, int], *args: Any) -> None:
+    """See that a batch comes out alike by one thread and by several, whatever rows are open; some is done in bands."""
+    threads = torch.get_num_threads()
+    for count in (1, 2, len(image)):
+        given = [arg[:count] if isinstance(arg, Tensor) else arg for arg in args]
+        for gate in (None, torch.arange(count) % 3 != 1):
+            found = []
+            for n in (1, 2, 7):
+                torch.set_num_threads(n)
+                out = torch.zeros((count, image.shape[1], *size), dtype=image.dtype)
+                backend.run(image[:count], out, gate if size == image.shape[2:] else None, *given)
+                found.append(out)
+            assert all(torch.equal(found[0], one) for one in found[1:])
+            if gate is not None and size == image.shape[2:]:
+                assert torch.equal(found[0][~gate], image[:count][~gate])
+    torch.set_num_threads(threads)
 
 
 MATRICES = {

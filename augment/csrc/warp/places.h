@@ -214,7 +214,7 @@ static void surround(const Image *image, const Image *out, Track y, Track x, ptr
 }
 
 /* Copy the part of a plane that lies on the input, strides in bytes. */
-static void copy_tracks(const Image *image, const Image *out, Track y, Track x, ptrdiff_t size) {
+static void move_part(const Image *image, const Image *out, Track y, Track x, ptrdiff_t size) {
     Image part = *out, from = *image;
     part.height = y.stop - y.start, part.width = x.stop - x.start;
     part.data += y.start * out->line + x.start * out->pixel;
@@ -253,7 +253,7 @@ static void move_pixels(const Job *job, const double *back, int border, const by
     }
     for (ptrdiff_t c = 0; c < (together ? 1 : out.channels); c++, image.data += image.plane, out.data += out.plane) {
         if (!together) memcpy(level, fill + 16 * c, sizeof level);
-        if (y.start < y.stop && x.start < x.stop) copy_tracks(&image, &out, y, x, size);
+        if (y.start < y.stop && x.start < x.stop) move_part(&image, &out, y, x, size);
         if (!whole) surround(&image, &out, y, x, job->first, job->last, border, level, size);
     }
 }

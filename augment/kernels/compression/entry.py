@@ -40,6 +40,7 @@ _downscale = Kernel(
     read=sizes.read_sizes,
     opens=_shrinks,
     backends=[in_c.downscale],
+    row_learns=True,
 )
 _thin = Kernel(
     "downscale_nearest(Tensor image, Tensor scale)",
@@ -48,6 +49,7 @@ _thin = Kernel(
     read=sizes.read_sizes,
     opens=_shrinks,
     backends=[in_c.downscale],
+    row_learns=True,
     values="own",
 )
 

@@ -19,9 +19,9 @@ def _displace_row(image: Tensor, field: Tensor, mode: int, padding: int, fill: l
 
 
 def nearest_row(image: Tensor, field: Tensor, padding: int, fill: list[float], out: Out) -> Tensor:
-    """Displace a row by a field (2, h, w), which is written over, by the nearest pixel."""
+    """Displace a row by a field (2, h, w) by the nearest pixel."""
     x, y = resample.pixel_grid(*field.shape[-2:], field)
-    position = torch.stack([field[0] + x[0], field[1] + y[0]])
+    position = torch.stack([field[0] + x[0], field[1] + y[0]]).detach()
     return resample.sample_row(image, position, resample.BORDERS[padding], fill, out)
 
 
@@ -48,6 +48,7 @@ _nearest = Kernel(
     opens=_moved,
     values="own",
     size=_field_size,
+    row_learns=True,
 )
 
 

@@ -76,6 +76,7 @@ _formula_nearest = Kernel(
     read=_read_numbers,
     opens=_bends,
     values="own",
+    row_learns=True,
 )
 
 
@@ -162,6 +163,7 @@ _lines_nearest = Kernel(
     row=_nearest_lines_row,
     opens=_shifted,
     values="own",
+    row_learns=True,
 )
 
 

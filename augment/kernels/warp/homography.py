@@ -111,7 +111,7 @@ def _warp_row(
 def _nearest_row(
     image: Tensor, matrix: Tensor, h: int, w: int, padding: int, fill: list[float], projective: bool, out: Out
 ) -> Tensor:
-    border, m = maths.BORDERS[padding], matrix.tolist()
+    border, m, matrix = maths.BORDERS[padding], matrix.tolist(), matrix.detach()
     if _is_permutation(m, h, w):
         return permuted(image, [*m[0], *m[1]], h, w, border, fill)
     if _is_aligned(m):
@@ -150,6 +150,7 @@ _nearest = Kernel(
     opens=moves,
     values="own",
     size=given_size,
+    row_learns=True,
 )
 
 

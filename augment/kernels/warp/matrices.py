@@ -38,8 +38,8 @@ def adjugate(m: Tensor) -> Tensor:
 def invert(m: Tensor) -> Tensor:
     """Invert homographies (B, 3, 3); the identity and whole-pixel permutations come out exact."""
     adj = adjugate(m)
-    determinant = (m[..., 0, :] * adj[..., :, 0]).sum(-1)
-    return adj / determinant[..., None, None]
+    determinant = (m[..., :1, :] * adj.mT[..., :1, :]).sum(-1, keepdim=True)
+    return adj / determinant
 
 
 def transform_points(
@@ -101,8 +101,8 @@ def affine(
     """
     turn, tangents = torch.deg2rad(angle), torch.deg2rad(torch.stack([shear_x, shear_y], 1)).tan()
     cos, sin, tan_x, tan_y = turn.cos(), turn.sin(), tangents[:, :1], tangents[:, 1:]
-    first = torch.stack([cos, sin], 1) * scale[:, :1]  # the columns of a rotation
-    second = torch.stack([-sin, cos], 1) * scale[:, 1:]
+    turned = torch.stack([cos, sin, -sin, cos], 1).view(-1, 2, 2)
+    first, second = (turned * scale.unsqueeze(2)).unbind(1)  # the columns of a rotation
     columns = first - second * tan_y, second * (1 + tan_x * tan_y) - first * tan_x
     shift = center - (columns[0] * center[:, :1] + columns[1] * center[:, 1:]) + translations
     rows = torch.stack([*columns, shift], 2).to(torch.promote_types(angle.dtype, torch.float32))

@@ -69,6 +69,7 @@ _kernel = Kernel(
     backends=[in_c.permute],
     values="own",
     size=given_size,
+    row_learns=True,
 )
 
 
