@@ -1,0 +1,1 @@
+"""Runs of the kernels in C under sanitizers of the compiler."""
