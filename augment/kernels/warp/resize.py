@@ -39,14 +39,11 @@ def _spread_all(gradient: Tensor, out: Tensor, open: Open, height: int, width: i
     out.copy_(_spread(gradient, height, width, corners))
 
 
-def _floats(image: Tensor, *config: Any) -> bool:
-    return image.is_floating_point()
-
-
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _resized = Kernel(
     "resize(Tensor image, SymInt h, SymInt w, bool corners)",
     maths=_resize,
-    backends=[in_c.resize, Backend(_resize_all, _floats)],
+    backends=[in_c.resize, Backend(_resize_all, dtypes=FLOATS)],
     size=lambda image, h, w, corners: (h, w),
     transpose=lambda gradient, size, h, w, corners: _spreading(gradient, *size, corners),
 )
