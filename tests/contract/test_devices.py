@@ -13,7 +13,6 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
 import augment as K
-from augment.common import opaque
 from augment.kernels.kernel import KERNELS
 from augment.kinds.augmentation import Augmentation
 from tests.support.helpers import CASES, LABELS, SAME_SHAPE, Case, Log, call_seeded, graphs, labels, picture, seq
@@ -36,7 +35,6 @@ STILL = [
 
 def without_backends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave all that kernels compute to the graph, as on a device that nothing was written for."""
-    monkeypatch.setattr(opaque, "ROW_DEVICES", ())
     for kernel in KERNELS.values():
         monkeypatch.setattr(kernel, "backends", [])
 
