@@ -1,4 +1,4 @@
-"""Equalising and stretching of bytes, by kernels in C and without."""
+"""Equalising of bytes, by kernels in C and without."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from augment.kernels.histogram import c as histogram_c
 from augment.kernels.histogram import clahe
 from augment.kernels.histogram import entry as histogram_entry
 from augment.kernels.histogram import maths as histogram
-from tests.support.kernel_images import OPEN, done, exact, guarded, images, needs_kernels, takes
+from tests.support.kernel_images import OPEN, done, exact, images, needs_kernels, takes
 
 SIZES = [(1, 1), (2, 3), (8, 7), (37, 61), (12, 150)]
 
@@ -26,13 +26,6 @@ def shades(size, channels=3):
         yield image
 
 
-def stretched(image):
-    out, whole = guarded(image)
-    assert histogram_c.stretch(image, out)
-    assert (whole[:128] == 77).all() and (whole[-128:] == 77).all()
-    return out
-
-
 def by_pil(fn, image):
     return torch.stack([torch.from_numpy(np.array(fn(Image.fromarray(plane.contiguous().numpy())))) for plane in image])
 
@@ -44,16 +37,6 @@ def test_equalize_is_the_pils(instructions):
             assert torch.equal(found, by_pil(ImageOps.equalize, image))
             assert torch.equal(found, histogram.equalize_row(image))
             assert torch.equal(done(histogram_c.equalize, image, OPEN, out_like=torch.empty(image.shape)), found)
-
-
-def test_stretch_is_exact(instructions):
-    for size in SIZES:
-        for image in shades(size):
-            found = stretched(image)
-            assert torch.equal(found, histogram.stretch_levels(image, torch.empty_like(image)))
-            low, high = (m.double() for m in (image.amin((1, 2), keepdim=True), image.amax((1, 2), keepdim=True)))
-            flat = low == high
-            exact(found, torch.where(flat, image, (image - low) * 255 / torch.where(flat, 1, high - low)))
 
 
 @pytest.mark.parametrize("grid", [(1, 1), (2, 2), (8, 8), (3, 5), (20, 1)])
@@ -78,15 +61,7 @@ def test_equalising_whole_images_by_clahe_is_near_opencvs(instructions):
 def test_any_channels(instructions, channels):
     for image in shades((20, 33), channels):
         assert torch.equal(done(histogram_c.equalize, image, OPEN), by_pil(ImageOps.equalize, image))
-        if channels <= histogram_c.MOST_CHANNELS:
-            assert torch.equal(stretched(image), histogram.stretch_levels(image, torch.empty_like(image)))
         assert done(histogram_c.equalize_tiles, image, OPEN, torch.tensor(2.0), 4, 4).shape == image.shape
-
-
-@needs_kernels
-def test_more_channels_are_left_to_torch():
-    image = torch.zeros(17, 4, 4, dtype=torch.uint8)
-    assert not histogram_c.stretch(image, image.clone())
 
 
 @needs_kernels
@@ -105,7 +80,6 @@ def test_ops_of_bytes_do_the_same_without_kernels(monkeypatch, format, channels)
     def outputs():
         return [
             histogram_entry.equalize(image, gate),
-            histogram_entry.stretch(image, gate, True),
             histogram_entry.equalize_tiles(image, gate, torch.tensor([2.0, 3.0, 4.0]), 5, 3),
         ]
 

@@ -32,7 +32,6 @@ SOURCES = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0, 2, 1]])
 OPEN = GATE > 0
 STEPS = (torch.tensor([[0, 0], [5, 6], [3, 12]]), torch.tensor([[0.0, 0], [20, 0.3], [4, 0.4]]))
 MOVES = torch.stack([ROTATIONS, IDENTITIES], 1)
-TILES = torch.tensor([[[1, 2, 3, 9, 8, -1, 2]], [[2, 0, 0, 23, 17, 0, 0]], [[0, 5, 5, 5, 9, 0, 0]]])
 BYTES = ("gray_levels", "hue_levels", "linear_levels", "look_up", "saturation_levels", "stretch_levels")
 DTYPES = dict.fromkeys((*BYTES, "look_up_floats", "colour_jitter_wide", "erase_bytes"), torch.uint8)
 NAMES = {**dict.fromkeys(("colour_jiggle", "colour_jitter_wide"), "colour_jitter"), "erase_bytes": "erase"}
@@ -57,7 +56,6 @@ CALLS = {
     "erase": (torch.tensor([[2.0, 3, 9, 8], [0, 0, 0, 0], [5, 5, 23, 17]]), torch.tensor([0.3, 0.5, 0.7])),
     "erase_bytes": (torch.tensor([[2.0, 3, 9, 8], [0, 0, 0, 0], [5, 5, 23, 17]]), torch.tensor([3.0, 5, 7])),
     "rain": (*(torch.tensor(n) for n in ([2, 0, 3], [4, 5, 2], [-2, 3, 0])), torch.rand(B, 3, 2), 5),
-    "collage": (TILES, 17, 23, True),
     "displace": (FIELD, 0, 1, [0.0]),
     "displace_nearest": (FIELD, 2, [0.0]),
     "separable_filter": (WEIGHTS, WEIGHTS, "reflect"),
