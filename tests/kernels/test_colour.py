@@ -156,7 +156,7 @@ def test_programs_are_their_maths(flags: tuple[int, int], wide: bool, instructio
         Part(program.LINE, 3, first | gated, torch.cat([gate, torch.rand(4, 3) + 0.5, torch.rand(4, 3) - 0.5], 1)),
         Part(program.STRETCH, 0, second | gated, gate.flip(0)),
         Part(program.JITTER, 4, gated, torch.cat([gate, torch.rand(4, 4) * 0.4 + 0.8, ORDER.expand(4, 4).float()], 1)),
-        Part(program.BLEND, 0, 0, torch.rand(4, 12) / 2),
+        Part(program.BLEND, 0, gated, torch.cat([gate.roll(1, 0), torch.rand(4, 12) / 2], 1)),
         Part(program.JIGGLE, 2, 0, torch.cat([torch.rand(4, 4) * 0.4 + 0.8, torch.tensor([[3.0, 1]] * 4)], 1)),
         Part(program.LINE, 1, second, torch.cat([torch.rand(4, 1) + 0.5, torch.rand(4, 1) - 0.5], 1)),
     ]

@@ -128,7 +128,7 @@ static void read_program(Program *program, const int32_t *parts, const float *nu
             numbers += 2 * size;
             break;
         case BLEND:
-            add_step(program, BLEND)->numbers = numbers;
+            if (open) add_step(program, BLEND)->numbers = numbers;
             numbers += channels * (channels + 1);
             break;
         case STRETCHING:
