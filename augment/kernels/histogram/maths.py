@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor
 
-from ...common.dtypes import rounded
 from ..tone.maths import LEVELS
 
 
@@ -16,21 +15,6 @@ def stretch(
     flat = low == high
     stays = low.clamp(0, 1) if clip else low
     return (image - torch.where(flat, low - stays, low)).div_(torch.where(flat, 1, high - low))
-
-
-def stretch_levels(
-    image: Tensor,  # (C, H, W), uint8
-    out: Tensor,  # (C, H, W), where to write
-) -> Tensor:
-    """Do the same to bytes."""
-    limits = torch.stack([image.amin((-2, -1)), image.amax((-2, -1))], 1).tolist()
-    for plane, target, (low, high) in zip(image, out, limits, strict=True):
-        if low == high or (low, high) == (0, LEVELS - 1):
-            target.copy_(plane)
-        else:
-            stretched = plane.float().sub_(low).mul_((LEVELS - 1) / (high - low))
-            target.copy_(rounded(stretched))
-    return out
 
 
 def levels(image: Tensor) -> Tensor:

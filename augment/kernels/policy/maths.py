@@ -6,7 +6,6 @@ slope (``shear_x``, ``shear_y``), pixels (``translate_x``, ``translate_y``), a f
 (``solarize``, ``solarize_add``).
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from torch import Tensor
 from ...common.dtypes import load, store
 from ..blur import maths as filters
 from ..colour import maths as colour
+from ..colour import program
 from ..histogram import maths as histogram
 from ..tone import maths as tone
 from ..warp import axes
@@ -23,7 +23,7 @@ from ..warp import maths as resample
 from ..warp import matrices as geometry
 
 GEOMETRIC = ("shear_x", "shear_y", "translate_x", "translate_y", "rotate")
-COLOURS = ("brightness", "color", "contrast", "sharpness")
+COLOURS = {"brightness": colour.BRIGHTNESS, "color": colour.SATURATION, "contrast": colour.CONTRAST, "sharpness": -1}
 OPERATIONS = (
     "identity",
     *GEOMETRIC,
@@ -100,57 +100,31 @@ FLOATING: dict[str, Callable[[Tensor, Magnitude], Tensor]] = {
 # ----------------------------------------------------------------------------------------------------- bytes of one row
 
 
-def _write(levels: Tensor, out: Tensor) -> None:
-    out.copy_(levels.round_().clamp_(0, tone.LEVELS - 1).short())
+def _by_op(name: str, image: Tensor, *args: Any) -> Tensor:
+    """What an opaque op gives for an image (C, H, W)."""
+    return getattr(torch.ops.augment, name)(image.unsqueeze(0), *args)[0]
 
 
-def _brightness_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
-    _write(load(image).mul_(1 + magnitude), out)
+def _recoloured(image: Tensor, kind: int, size: int, flag: int, numbers: Tensor) -> Tensor:
+    """Bytes behind a part of a program: see ``kernels.colour.program``."""
+    return _by_op("recolour", image, numbers.view(1, -1), [0, 1, kind, size, flag])
 
 
-def _color_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
-    work = load(image)
-    if len(work) > 1:
-        offset = colour.luma(work.unbind()) * -magnitude
-        work.mul_(1 + magnitude).add_(offset)
-    _write(work, out)
+def _bytes(image: Tensor, name: str, magnitude: float) -> Tensor:
+    """Apply an operation to bytes (C, H, W)."""
+    if name == "sharpness":
+        return _by_op("sharpen", image, torch.tensor([1 + magnitude]))
+    if name == "equalize":
+        return _by_op("equalize", image, torch.ones(1, dtype=torch.bool))
+    if name == "auto_contrast":
+        return _recoloured(image, program.STRETCH, 0, program.CUT, torch.empty(0))
+    if name in COLOURS:
+        step = COLOURS[name]
+        factors = [1 + magnitude if i == step else neutral for i, neutral in enumerate(colour.NEUTRAL)]
+        return _recoloured(image, program.JITTER, 1, 0, torch.tensor([*factors, step]))
+    ramp = torch.arange(tone.LEVELS, device=image.device).view(1, 1, -1) / (tone.LEVELS - 1)
+    return _recoloured(image, program.TABLE, 1, 0, FLOATING[name](ramp, magnitude))
 
-
-def _contrast_bytes(image: Tensor, magnitude: float, out: Tensor) -> None:
-    work = load(image)
-    offset = colour.luma(work.mean((1, 2)).unbind()) * -magnitude
-    _write(work.mul_(1 + magnitude).add_(offset), out)
-
-
-def _solarize_bytes(image: Tensor, threshold: float, out: Tensor) -> None:
-    """Invert the levels from the threshold on."""
-    first = math.ceil(torch.tensor(threshold * (tone.LEVELS - 1), dtype=torch.float32).item())
-    tone.invert_from(image, first, out)
-
-
-def _solarize_add_bytes(image: Tensor, addition: float, out: Tensor) -> None:
-    ramp = torch.arange(tone.LEVELS, device=image.device) / (tone.LEVELS - 1)
-    tone.look_up(image, store(_solarize_add(ramp, addition), torch.uint8, unit=True), out)
-
-
-def _by_op(name: str, image: Tensor, params: Tensor, out: Tensor) -> None:
-    """Write what an opaque op gives."""
-    out.copy_(getattr(torch.ops.augment, name)(image.unsqueeze(0), params)[0])
-
-
-# (C, H, W) bytes, a magnitude, and (C, H, W) where to write bytes
-BYTES: dict[str, Callable[[Tensor, Any, Tensor], Any]] = {
-    "brightness": _brightness_bytes,
-    "color": _color_bytes,
-    "contrast": _contrast_bytes,
-    "sharpness": lambda image, magnitude, out: _by_op("sharpen", image, torch.tensor([1 + magnitude]), out),
-    "posterize": lambda image, bits, out: torch.bitwise_and(image, tone.LEVELS - 2 ** (8 - round(bits)), out=out),
-    "solarize": _solarize_bytes,
-    "solarize_add": _solarize_add_bytes,
-    "auto_contrast": lambda image, _, out: histogram.stretch_levels(image, out),
-    "equalize": lambda image, _, out: _by_op("equalize", image, torch.ones(1, dtype=torch.bool), out),
-    "invert": lambda image, _, out: torch.bitwise_not(image, out=out),
-}
 
 NOWHERE = torch.empty(0)
 
@@ -183,9 +157,7 @@ def apply_row(
     if step.name in GEOMETRIC:
         return _move_row(image, step, mode, fill, out)
     if image.dtype == torch.uint8:
-        out = torch.empty_like(image, memory_format=torch.contiguous_format) if out is None else out
-        BYTES[step.name](image, step.magnitude, out)
-        return out
+        return _bytes(image, step.name, step.magnitude)
     return (
         histogram.equalize_row(image.detach())
         if step.name == "equalize"
@@ -236,5 +208,5 @@ def apply_batch(
     output = torch.where(chosen == NUMBER["equalize"], histogram.equalize_batch(image.detach()), output)
     moves = (chosen >= NUMBER[GEOMETRIC[0]]) & (chosen <= NUMBER[GEOMETRIC[-1]])
     output = torch.where(moves, _move(image, back, mode, fill), output)
-    colours = (chosen >= NUMBER[COLOURS[0]]) & (chosen <= NUMBER[COLOURS[-1]])
+    colours = (chosen >= NUMBER["brightness"]) & (chosen <= NUMBER["sharpness"])
     return torch.where((chosen == NUMBER["identity"]) | (colours & (column == 0)), image, output)

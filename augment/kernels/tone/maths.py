@@ -69,35 +69,3 @@ def gamma_table(
     exponent, gain = exponent.float().unsqueeze(1), gain.float().unsqueeze(1)
     power = torch.where(exponent == 0, 1.0, (exponent * ramp.log2()).exp2())
     return (power * gain).clamp_(max=1)
-
-
-PAIRED = 2**17  # bytes of an image from which on a table for two of them pays
-
-
-def look_up(
-    image: Tensor,  # uint8
-    table: Tensor,  # (256,), uint8
-    out: Tensor,  # uint8, contiguous, where to write
-) -> Tensor:
-    """Give every byte its entry; in a large image two bytes at once."""
-    if image.numel() < PAIRED or image.numel() % 2 or not image.is_contiguous():
-        return torch.index_select(table, 0, image.int().flatten(), out=out.view(-1)).view(out.shape)
-    entries = table.short()
-    pairs = (entries.bitwise_left_shift(8).roll(LEVELS // 2).unsqueeze(1) + entries).flatten()
-    places = image.view(-1).view(torch.int16).int().add_(2**15)
-    torch.index_select(pairs, 0, places, out=out.view(-1).view(torch.int16))
-    return out
-
-
-def invert_from(
-    image: Tensor,  # any shape, uint8
-    first: int,  # the lowest level that is inverted; 0 or less for all, 256 or more for none
-    out: Tensor,  # another tensor of the same shape
-) -> None:
-    """Invert the bytes from a level on, by passes that are vectorised, as comparisons of bytes are not."""
-    if first <= 0:
-        torch.bitwise_not(image, out=out)
-    elif first >= LEVELS:
-        out.copy_(image)
-    else:
-        torch.clamp(image, first - 1, first, out=out).sub_(first - 1).neg_().bitwise_xor_(image)  # all bits or none
