@@ -18,6 +18,48 @@
 #define LEAST_LINES 32     /* of a band */
 #endif
 
+#define MOST_BLOCKS 4
+
+/* Blocks of memory that a thread has for its parts. */
+static _Thread_local struct {
+    void *memory;
+    size_t size;
+    int lent;
+} blocks[MOST_BLOCKS];
+
+void *borrow(size_t size) {
+#ifndef SANITIZED
+    for (int i = 0; i < MOST_BLOCKS; i++) {
+        if (blocks[i].lent || (blocks[i].memory && blocks[i].size < size)) continue;
+        if (!blocks[i].memory) blocks[i].memory = malloc(size), blocks[i].size = size;
+        blocks[i].lent = blocks[i].memory != NULL;
+        return blocks[i].memory;
+    }
+#endif
+    return malloc(size);
+}
+
+void *borrow_zeros(size_t count, size_t size) {
+    void *memory = borrow(count * size);
+    return memory ? memset(memory, 0, count * size) : NULL;
+}
+
+void give_back(void *memory) {
+    for (int i = 0; memory && i < MOST_BLOCKS; i++)
+        if (blocks[i].memory == memory) {
+            blocks[i].lent = 0;
+            return;
+        }
+    free(memory);
+}
+
+static void free_blocks(void) {
+    for (int i = 0; i < MOST_BLOCKS; i++) {
+        free(blocks[i].memory);
+        blocks[i].memory = NULL;
+    }
+}
+
 typedef struct {
     const Batch *batch;
     ptrdiff_t bands; /* parts of each row */
@@ -69,6 +111,7 @@ static void *work_on(void *argument) {
     const Batch *batch = work->batch;
     for (int part; (part = atomic_fetch_add(&work->next, 1)) < batch->rows * work->bands;)
         if (!do_part(batch, part / work->bands, part % work->bands, work->bands)) atomic_store(&work->failed, 1);
+    free_blocks();
     return NULL;
 }
 

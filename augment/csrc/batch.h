@@ -11,6 +11,11 @@ typedef struct {
     ptrdiff_t first, last;
 } Job;
 
+/* Memory for a part, which a thread keeps for its next parts: the system's takes its time where threads ask at once. */
+void *borrow(size_t size);
+void *borrow_zeros(size_t count, size_t size);
+void give_back(void *memory);
+
 /* Does a part; 0 where there is no memory. */
 typedef int (*Kernel)(const Job *job);
 

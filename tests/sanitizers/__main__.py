@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FLAGS = {"address": "-fsanitize=address,undefined", "thread": "-fsanitize=thread"}
+FLAGS = {"address": "-fsanitize=address,undefined -DSANITIZED", "thread": "-fsanitize=thread"}
 LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so"}
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1",
@@ -34,7 +34,7 @@ def build(sanitizer: str, folder: Path) -> dict[str, str]:
     flags += ["-DWORTH_A_THREAD=1", "-DLEAST_LINES=2"]  # small work is shared out as well
     include = f"-I{sysconfig.get_path('include')}"
     subprocess.run(
-        [compiler, "-shared", "-fPIC", *flags, FLAGS[sanitizer], include, *sources, "-o", target], check=True
+        [compiler, "-shared", "-fPIC", *flags, *FLAGS[sanitizer].split(), include, *sources, "-o", target], check=True
     )
     found = subprocess.run([compiler, f"-print-file-name={LIBRARIES[sanitizer]}"], capture_output=True, check=True)
     path = os.path.realpath(found.stdout.decode().strip())

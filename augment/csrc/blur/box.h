@@ -56,7 +56,7 @@ static int box_blur(const Job *job) {
     ptrdiff_t height = size->height, width = size->width;
     Layout layout = layout_of(image, out);
     ptrdiff_t pitch = layout.width + (width - 1) * layout.step + ROOM;
-    float *sums = malloc((size_t)pitch * (2 * sizeof(float) + (size_t)height + 2));
+    float *sums = borrow((size_t)pitch * (2 * sizeof(float) + (size_t)height + 2));
     if (!sums) return 0;
     byte *lines = (byte *)(sums + 2 * pitch);
     for (ptrdiff_t plane = 0; plane < layout.planes; plane++)
@@ -65,7 +65,7 @@ static int box_blur(const Job *job) {
                             (uint16_t *)sums);
         else
             box_plane_long(image, out, layout, plane, job->first, job->last, height, width, size->border, lines, sums);
-    free(sums);
+    give_back(sums);
     return 1;
 }
 
@@ -95,7 +95,7 @@ static int sharpen(const Job *job) {
     float share = away < -1000 ? -1000 : away > 1000 ? 1000 : (float)away;
     Layout layout = layout_of(image, out);
     ptrdiff_t n = layout.width, step = layout.step, height = image->height, pitch = n + ROOM;
-    uint16_t *sums = malloc((size_t)pitch * (2 * sizeof(uint16_t) + 4));
+    uint16_t *sums = borrow((size_t)pitch * (2 * sizeof(uint16_t) + 4));
     if (!sums) return 0;
     byte *bytes = (byte *)(sums + 2 * pitch), *found = bytes + 3 * pitch;
     for (ptrdiff_t plane = 0; plane < layout.planes; plane++)
@@ -111,6 +111,6 @@ static int sharpen(const Job *job) {
             memcpy(found + n - step, now + n - step, (size_t)step);
             store_line(out, layout, plane, y, found);
         }
-    free(sums);
+    give_back(sums);
     return 1;
 }

@@ -57,7 +57,7 @@ static int disk_blur(const Job *job) {
     Ring ring = {.image = image, .layout = layout_of(image, out), .border = border};
     ring.reach_y = ring.reach_x = radius + soft, ring.count = count;
     ring.pitch = ring.layout.width + 2 * ring.reach_x * ring.layout.step + ROOM;
-    ring.numbers = calloc((size_t)((count + places + 4) * ring.pitch), sizeof(float));
+    ring.numbers = borrow_zeros((size_t)((count + places + 4) * ring.pitch), sizeof(float));
     if (!ring.numbers) return 0;
     float *disks = ring.numbers + count * ring.pitch, *sums = disks + places * ring.pitch, *line = sums + ring.pitch;
     float *run = line + ring.pitch;
@@ -73,6 +73,6 @@ static int disk_blur(const Job *job) {
             store_line(out, ring.layout, ring.plane, y - radius, ring.bytes);
         }
     }
-    free(ring.numbers);
+    give_back(ring.numbers);
     return 1;
 }

@@ -102,8 +102,8 @@ static int filter_by(const Job *job, const Window *window, int height, int width
     Ring ring = {.image = image, .layout = layout_of(image, out), .border = border};
     ring.reach_y = height / 2, ring.reach_x = width / 2, ring.count = 2 * ring.reach_y + 1;
     ring.pitch = ring.layout.width + 2 * ring.reach_x * ring.layout.step + ROOM;
-    ring.numbers = calloc((size_t)((ring.count + 2) * ring.pitch), sizeof(float));
-    const float **lines = malloc((size_t)(window->count + window->count_along) * sizeof(float *));
+    ring.numbers = borrow_zeros((size_t)((ring.count + 2) * ring.pitch), sizeof(float));
+    const float **lines = borrow((size_t)(window->count + window->count_along) * sizeof(float *));
     int done = ring.numbers && lines;
     for (ring.plane = 0; done && ring.plane < ring.layout.planes; ring.plane++) {
         float *sums = ring.numbers + ring.count * ring.pitch;
@@ -115,8 +115,8 @@ static int filter_by(const Job *job, const Window *window, int height, int width
             store_line(out, ring.layout, ring.plane, y, ring.bytes);
         }
     }
-    free(lines);
-    free(ring.numbers);
+    give_back(lines);
+    give_back(ring.numbers);
     return done;
 }
 
@@ -138,7 +138,7 @@ static int square_filter(const Job *job) {
     const WindowSize *size = job->config;
     const float *all = job->params;
     ptrdiff_t area = (ptrdiff_t)size->height * size->width, count = 0;
-    float *taps = malloc((size_t)area * (sizeof(float) + 2 * sizeof(int32_t)));
+    float *taps = borrow((size_t)area * (sizeof(float) + 2 * sizeof(int32_t)));
     if (!taps) return 0;
     int32_t *places = (int32_t *)(taps + area);
     for (ptrdiff_t i = 0; i < area; i++)
@@ -148,6 +148,6 @@ static int square_filter(const Job *job) {
         }
     Window window = {taps, NULL, places, count, 0};
     int done = filter_by(job, &window, size->height, size->width, size->border);
-    free(taps);
+    give_back(taps);
     return done;
 }

@@ -136,7 +136,7 @@ static int median_blur(const Job *job) {
     ptrdiff_t line = layout.width + lost * step, slot = FLAT + lost * step + 64;
     ptrdiff_t strip = STRIP / line < 8 ? 8 : STRIP / line; /* the lines above and below are read twice */
     if (strip > job->last - job->first) strip = job->last - job->first;
-    byte *lines = malloc((size_t)((strip + above) * line + slot + network->slots * slot + strip * line + 64));
+    byte *lines = borrow((size_t)((strip + above) * line + slot + network->slots * slot + strip * line + 64));
     if (!lines) return 0;
     byte *slots = lines + (strip + above) * line + slot, *found = slots + network->slots * slot;
     memset(lines + (strip + above) * line, 0, (size_t)slot); /* read, and never seen */
@@ -156,6 +156,6 @@ static int median_blur(const Job *job) {
             }
             for (ptrdiff_t y = 0; y < count; y++) store_line(out, layout, plane, top + y, found + y * line);
         }
-    free(lines);
+    give_back(lines);
     return 1;
 }

@@ -73,8 +73,8 @@ static int zoom_blur(const Job *job) {
     ptrdiff_t height = image->height, width = image->width, zooms = *(const int32_t *)job->config - 1;
     ptrdiff_t pitch = width + ROOM, all = height * pitch;
     ptrdiff_t floats = all + 2 * pitch + 2 * zooms * (pitch + height);
-    float *plane = calloc(1, (size_t)floats * sizeof(float) + (size_t)(image->channels * all + pitch));
-    Fall *falls = malloc((size_t)(2 * zooms + 1) * sizeof(Fall));
+    float *plane = borrow_zeros(1, (size_t)floats * sizeof(float) + (size_t)(image->channels * all + pitch));
+    Fall *falls = borrow((size_t)(2 * zooms + 1) * sizeof(Fall));
     int done = plane && falls;
     if (done) {
         float *line = plane + all, *free_room = line + 2 * pitch;
@@ -94,7 +94,7 @@ static int zoom_blur(const Job *job) {
         }
         for (ptrdiff_t y = 0; y < height; y++) store_channels(out, y, found + y * pitch, all);
     }
-    free(falls);
-    free(plane);
+    give_back(falls);
+    give_back(plane);
     return done;
 }

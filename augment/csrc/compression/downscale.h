@@ -121,8 +121,8 @@ static int downscale(const Job *job) {
         weights += to[k] * most_seen(from[k], to[k], k < 2 ? down : up) + 1;
     }
     ptrdiff_t floats = weights + h * width + width + w;
-    Seen *seen[4], *all = malloc((size_t)entries * sizeof(Seen));
-    float *room = malloc((size_t)floats * sizeof(float) + (size_t)(area + image->channels * area)), *next = room;
+    Seen *seen[4], *all = borrow((size_t)entries * sizeof(Seen));
+    float *room = borrow((size_t)floats * sizeof(float) + (size_t)(area + image->channels * area)), *next = room;
     int done = all && room;
     if (done) {
         seen[0] = all;
@@ -146,7 +146,7 @@ static int downscale(const Job *job) {
         }
         for (ptrdiff_t y = 0; !dense && y < height; y++) store_channels(out, y, found + y * width, area);
     }
-    free(all);
-    free(room);
+    give_back(all);
+    give_back(room);
     return done;
 }

@@ -179,7 +179,7 @@ static int jpeg(const Job *job) {
     const Image *image = &job->image, *out = &job->out;
     const float *tables = job->params;
     ptrdiff_t height = (image->height + 15) / 16 * 16, width = (image->width + 15) / 16 * 16, half = width / 2;
-    float *chroma = malloc((size_t)(height * half + 13 * width + 4 * ROOM) * sizeof(float)), steps[2][64];
+    float *chroma = borrow((size_t)(height * half + 13 * width + 4 * ROOM) * sizeof(float)), steps[2][64];
     if (!chroma) return 0;
     for (int k = 0; k < 2; k++) transpose_block(tables + 64 * k, steps[k]);
     float *lines = chroma + height * half, *blue = lines + LINES * width, *red = blue + width, *line = red + width + 1;
@@ -196,6 +196,6 @@ static int jpeg(const Job *job) {
             join_line(out, y, lines + (y - top) * width, blue, red, levels);
         }
     }
-    free(chroma);
+    give_back(chroma);
     return 1;
 }

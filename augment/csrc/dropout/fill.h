@@ -6,13 +6,13 @@ static int copy_part(const Job *job) {
     Layout layout = layout_of(image, out);
     int dense = layout.step > 1 || (image->pixel == 1 && out->pixel == 1);
     ptrdiff_t lines = job->last - job->first;
-    byte *room = dense ? NULL : malloc((size_t)image->width);
+    byte *room = dense ? NULL : borrow((size_t)image->width);
     if (!dense && !room) return 0;
     if (dense && image->line == layout.width && out->line == layout.width) layout.width *= lines, lines = 1;
     for (ptrdiff_t plane = 0; plane < layout.planes; plane++)
         for (ptrdiff_t y = job->first; y < job->first + lines; y++)
             store_line(out, layout, plane, y, line_of(image, layout, plane, y, room));
-    free(room);
+    give_back(room);
     return 1;
 }
 

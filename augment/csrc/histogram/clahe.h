@@ -104,7 +104,7 @@ static int clahe(const Job *job) {
     Tiling across = {image->width, columns, (image->width + columns - 1) / columns};
     ptrdiff_t width = columns * across.extent + ROOM, row = columns * LEVELS;
     ptrdiff_t plane = rows * row, room = 3 * row + 4 * width, bytes = (plane + width) * (image->channels + 1);
-    Counts *counts = malloc((size_t)room * sizeof(float) + (size_t)bytes);
+    Counts *counts = borrow((size_t)room * sizeof(float) + (size_t)bytes);
     if (!counts) return 0;
     float *blended = (float *)(counts + 2 * columns), *parts = blended + row;
     float *left = parts + width, *right = left + width;
@@ -125,6 +125,6 @@ static int clahe(const Job *job) {
         }
         store_channels(out, y, found, width);
     }
-    free(counts);
+    give_back(counts);
     return 1;
 }

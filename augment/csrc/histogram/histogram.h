@@ -58,7 +58,7 @@ static void extremes(const byte *from, ptrdiff_t n, byte *restrict low, byte *re
 /* Give every byte its entry in the table of its channel; 0 where there is no memory. */
 static int look_up_channels(const Image *image, const Image *out, const byte *tables) {
     ptrdiff_t pitch = image->width;
-    byte *line = malloc((size_t)(pitch * (image->channels + 1)));
+    byte *line = borrow((size_t)(pitch * (image->channels + 1)));
     if (!line) return 0;
     for (ptrdiff_t y = 0; y < image->height; y++) {
         for (ptrdiff_t c = 0; c < image->channels; c++) {
@@ -67,7 +67,7 @@ static int look_up_channels(const Image *image, const Image *out, const byte *ta
         }
         store_channels(out, y, line + pitch, pitch);
     }
-    free(line);
+    give_back(line);
     return 1;
 }
 
@@ -78,7 +78,7 @@ static void keep_levels(byte *table) {
 /* Flatten the histogram of every channel. */
 static int equalize(const Job *job) {
     const Image *image = &job->image;
-    byte *tables = malloc((size_t)(image->channels * LEVELS));
+    byte *tables = borrow((size_t)(image->channels * LEVELS));
     if (!tables) return 0;
     for (ptrdiff_t c = 0; c < image->channels; c++) {
         Counts counts[2] = {{0}};
@@ -88,7 +88,7 @@ static int equalize(const Job *job) {
         if (!equalizing_table(counts[0], tables + c * LEVELS)) keep_levels(tables + c * LEVELS);
     }
     int done = look_up_channels(image, &job->out, tables);
-    free(tables);
+    give_back(tables);
     return done;
 }
 

@@ -76,7 +76,7 @@ static void *take(byte **rest, ptrdiff_t size) {
 /* Lay out a desk for lines of ``count`` numbers from ``size`` bytes; gives what is to be freed. */
 static void *set_desk(Desk *desk, ptrdiff_t count, ptrdiff_t size) {
     ptrdiff_t n = padded(count), choices = MOST_WINDOWS * 4 * n, bytes = padded(size + (MOST_WINDOWS + 1) * WINDOW);
-    byte *memory = malloc((size_t)(4 * 4 * n + 4 * n + 4 * n + choices + bytes + 2 * n + 8 * n + 32)), *rest = memory;
+    byte *memory = borrow((size_t)(4 * 4 * n + 4 * n + 4 * n + choices + bytes + 2 * n + 8 * n + 32)), *rest = memory;
     if (!memory) return NULL;
     desk->lines[0] = take(&rest, 4 * n);
     desk->lines[1] = take(&rest, 4 * n);
@@ -298,7 +298,7 @@ static int resample_axes(const Job *job, const Axis *axes, int padding, const fl
                      w * lanes / parts);
         }
     }
-    free(memory);
+    give_back(memory);
     return 1;
 }
 

@@ -186,9 +186,9 @@ static void warp_line(const Canvas *canvas, const Source *source, const Image *o
 /* Give memory for a canvas, and for another of it that is filtered. */
 static void *set_memory(Canvas *canvas, int16_t **spare, int deep) {
     ptrdiff_t count = (canvas->height + 3) * canvas->line;
-    if (!deep) return canvas->pixels = malloc((size_t)count * sizeof(uint32_t));
+    if (!deep) return canvas->pixels = borrow((size_t)count * sizeof(uint32_t));
     count += 2 * MOST_STEPS; /* for what is beside a line that is filtered */
-    canvas->deep = malloc((size_t)(2 * count) * 4 * sizeof(int16_t));
+    canvas->deep = borrow((size_t)(2 * count) * 4 * sizeof(int16_t));
     *spare = canvas->deep + 4 * count;
     return canvas->deep;
 }
@@ -256,7 +256,7 @@ static int warp_by(const Job *job, const Source *source, const int *levels, cons
         for (ptrdiff_t y = job->first; y < job->last; y++)
             warp_line(&canvas, source, out, channels, out->data + c * out->plane, y);
     }
-    free(memory);
+    give_back(memory);
     return 1;
 }
 
@@ -280,10 +280,10 @@ static int warp(const Job *job) {
     const Warping *given = job->config;
     int levels[2] = {0, 0};
     if (given->filtered && is_permutation(m, &job->out)) {
-        byte *fill = calloc((size_t)job->image.channels, 16);
+        byte *fill = borrow_zeros((size_t)job->image.channels, 16);
         for (ptrdiff_t c = 0; fill && c < job->image.channels; c++) fill[16 * c] = to_byte(given->fill[c]);
         if (fill) move_pixels(job, m, borders[given->padding], fill, 1);
-        free(fill);
+        give_back(fill);
         return fill != NULL;
     }
     for (int k = 0; given->filtered && k < 2; k++) levels[k] = m[9 + k] > 0 ? m[9 + k] < 4 ? (int)m[9 + k] : 4 : 0;
