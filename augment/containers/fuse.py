@@ -182,7 +182,7 @@ def _warped(steps: Sequence[OpStep], targets: list[Target], call: Call) -> tuple
             warps.append(ready.op.gated_warp(like.expand(shape), *ready[1:]))
             used.append(_recorded(ready, shape))
             shape = (*shape[:-2], *warps[-1].size)
-        if not _are_one(warps):
+        if not all(isinstance(warp, Homography) for warp in warps):  # whatever their ops said
             return _one_by_one(steps, targets, call)
         moved = _move(ops, targets, warps, fused(warps), call.options, {})
     return moved, used
@@ -194,16 +194,11 @@ def lead_back(steps: Sequence[Step], targets: list[Target], options: Mapping[str
         return targets
     ops = [step.earlier(options) for step in steps if isinstance(step, OpStep)]
     warps = [ready.op.last_warp(ready.params) for ready in ops]
-    if not _are_one(warps):
+    if not all(isinstance(warp, Homography) for warp in warps):
         return functools.reduce(lambda moved, step: step.lead_back(moved, options), steps[::-1], targets)
     warp = fused(warps)
     tg.check_batch(targets, len(ops[0].params["batch_prob"]), warp.size)
     return _move(ops, targets, warps, warp.inverse(), options, {"padding_mode": "zeros"})
-
-
-def _are_one(warps: Sequence[Warp]) -> bool:
-    """Whether warps can be one: an op of a user may have said that its can, which is a deformation all the same."""
-    return all(isinstance(warp, Homography) for warp in warps)
 
 
 def _one_by_one(steps: Sequence[OpStep], targets: list[Target], call: Call) -> tuple[list[Target], list[Any]]:

@@ -35,7 +35,6 @@ separable_filter = Kernel(
 )
 """Correlate each row (C, H, W) with a kernel (Ky,) of its own along y and one (Kx,) along x."""
 
-
 box_blur = Kernel(
     "box_blur(Tensor image, Tensor gate, int ky, int kx, str border)",
     maths=lambda image, gate, *window: maths.box_blur(image, *window),
@@ -44,7 +43,6 @@ box_blur = Kernel(
     backends=[in_c.box_blur],
 )
 """Average the rows of a gate (B,) bool over a window."""
-
 
 median_blur = Kernel(
     "median_blur(Tensor image, Tensor gate, int ky, int kx)",
@@ -56,7 +54,6 @@ median_blur = Kernel(
 )
 """Take the median of a window in the rows of a gate (B,) bool."""
 
-
 sharpen = Kernel(
     "sharpen(Tensor image, Tensor factor)",
     maths=lambda image, factor: maths.sharpen(image, factor.view(-1, 1, 1, 1).to(image.dtype)),
@@ -66,7 +63,6 @@ sharpen = Kernel(
     values="unit",
 )
 """Move each row away from its smoothed copy, or towards it, by a factor (B,): 0 smooth, 1 unchanged."""
-
 
 filter2d = Kernel(
     "filter2d(Tensor image, Tensor weights, str border)",
@@ -96,7 +92,6 @@ defocus = Kernel(
     backends=[in_c.disk_blur],
 )
 """Average each row over a disk of a radius (B,) of whole pixels, at most ``most``, softened by a Gaussian."""
-
 
 zoom_blur = Kernel(
     "zoom_blur(Tensor image, Tensor factor, int steps)",

@@ -75,7 +75,6 @@ colour_jitter = Kernel(
 
 ``kind`` is one of ``maths.STEPS``; ``shares`` (B, C, C + 1) say how the channels are blended then, or (B, C, 0)."""
 
-
 take_channels = Kernel(
     "take_channels(Tensor image, Tensor source)",
     maths=maths.take,

@@ -34,7 +34,6 @@ fill_rectangles = Kernel(
 )
 """Fill rectangles (B, N, 4), first pixel x and y, width and height in whole numbers, by one value, or one a channel."""
 
-
 erase = Kernel(
     "erase(Tensor image, Tensor windows, Tensor levels)",
     maths=lambda image, windows, levels: torch.where(
