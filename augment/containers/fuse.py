@@ -17,7 +17,7 @@ from ..kinds.augmentation import Augmentation
 from ..kinds.call import Call, Ready
 from ..kinds.geometric import Geometric
 from ..kinds.intensity import Intensity
-from ..maps.warp import Fused, Homography, Permutation, Warp
+from ..maps.warp import Fused, Homography, Permutation
 from ..targets import moving as mv
 from ..targets import target as tg
 from ..targets.target import Target

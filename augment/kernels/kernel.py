@@ -206,7 +206,7 @@ class Kernel:
 
     def differentiable(self, image: Tensor, *args: Any) -> Tensor:
         """One row (1, C, H, W), computed so that it can be differentiated."""
-        if not self.row_learns:
+        if self.row is None or not self.row_learns:
             return self.maths(self.worked(image), *args)
         values = (a[0] for a in args[: self.tensors]) if self.read is None else self.read(image, *args)
         return self.row(self.worked(image)[0], *values, *args[self.tensors :], out=None).unsqueeze(0)

@@ -1,6 +1,7 @@
 """The recolourings that there are: lines and curves, blends of channels, steps of a jitter, stretches."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,7 +36,7 @@ class Line(Recolour):
 
     def values(self, values: Tensor, channels: slice) -> Tensor:
         scale, shift = (_broadcast(x, values, channels) for x in (self.scale, self.shift))
-        if isinstance(self.scale, float) and self.scale == -1 and shift is not None and not self.cut:
+        if not isinstance(self.scale, Tensor) and self.scale == -1 and shift is not None and not self.cut:
             return shift - values
         return colour.line(values, scale, shift, self.cut)
 
@@ -165,7 +166,8 @@ class Channels(Recolour):
         return _gated_shares(self.gate, torch.cat([factors, added], 2))
 
     def part(self, image: Tensor) -> Part | None:
-        return _part(program.BLEND, 0, 0, [self.shares(image).flatten(1)], None)
+        shares = self.shares(image)
+        return None if shares is None else _part(program.BLEND, 0, 0, [shares.flatten(1)], None)
 
 
 class Steps(Recolour):
@@ -233,7 +235,7 @@ def _working(image: Tensor) -> torch.dtype:
 
 def _broadcast(numbers: Numbers | None, values: Tensor, channels: slice) -> Tensor | float | None:
     """Numbers as they broadcast over some channels of an image."""
-    if numbers is None or isinstance(numbers, float):
+    if numbers is None or isinstance(numbers, (int, float)):
         return numbers
     if isinstance(numbers, Tensor):
         columns = numbers if numbers.ndim > 1 else numbers.unsqueeze(1)
@@ -248,9 +250,9 @@ def _columns(numbers: Numbers | None, neutral: float, image: Tensor) -> Tensor:
     return constant(_listed(numbers, neutral), _working(image), image.device).unsqueeze(0)
 
 
-def _listed(numbers: Numbers | None, neutral: float) -> list[float]:
+def _listed(numbers: Any, neutral: float) -> list[float]:
     """Numbers that are the same for all rows as a list."""
-    return [neutral] if numbers is None else [numbers] if isinstance(numbers, float) else list(numbers)
+    return [neutral] if numbers is None else [numbers] if isinstance(numbers, (int, float)) else list(numbers)
 
 
 def _constant_rows(values: Sequence[float], image: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ def _separable(image: Tensor, out: Tensor, open: Open, taps_y: Tensor, taps_x: T
 
 
 def _square(image: Tensor, out: Tensor, open: Open, taps: Tensor, border: str) -> None:
-    run("square_filter", image, out, open, taps.float(), _window(*taps.shape[1:], border))
+    run("square_filter", image, out, open, taps.float(), _window(taps.shape[1], taps.shape[2], border))
 
 
 def _box(image: Tensor, out: Tensor, open: Open, gate: Tensor, ky: int, kx: int, border: str) -> None:
@@ -92,7 +92,7 @@ def _takes_median(image: Tensor, gate: Tensor, ky: int, kx: int) -> bool:
 separable_filter = backend(
     _separable, lambda image, taps_y, taps_x, border: _reaches(image, taps_y.shape[1], taps_x.shape[1], border)
 )
-filter2d = backend(_square, lambda image, taps, border: _reaches(image, *taps.shape[1:], border))
+filter2d = backend(_square, lambda image, taps, border: _reaches(image, taps.shape[1], taps.shape[2], border))
 box_blur = backend(_box, lambda image, gate, *window: window[0] * window[1] <= 2**16 and _reaches(image, *window))
 sharpen = backend(_sharpen)
 disk_blur = backend(_disk, _takes_disk)

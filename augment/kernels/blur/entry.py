@@ -37,8 +37,8 @@ separable_filter = Kernel(
 
 box_blur = Kernel(
     "box_blur(Tensor image, Tensor gate, int ky, int kx, str border)",
-    maths=lambda image, gate, *window: maths.box_blur(image, *window),
-    row=lambda image, gate, *window, out: maths.box_blur(image, *window, out),
+    maths=lambda image, gate, ky, kx, border: maths.box_blur(image, ky, kx, border),
+    row=lambda image, gate, ky, kx, border, out: maths.box_blur(image, ky, kx, border, out),
     opens=gate_of,
     backends=[in_c.box_blur],
 )

@@ -13,7 +13,7 @@ def _fill(image: Tensor, rectangles: Tensor, fill: list[float]) -> Tensor:
     return torch.where(maths.in_rectangles(rectangles, *image.shape[-2:]), per_channel(fill, image), image)
 
 
-def _fill_row(image: Tensor, rectangles: list[list[float]], fill: list[float], out: Out) -> Tensor:
+def _fill_row(image: Tensor, rectangles: list[list[float]], fill: list[float], out: Tensor) -> Tensor:
     out.copy_(image)
     level = None if len(set(fill)) == 1 else per_channel(fill, image)
     for x, y, width, height in rectangles:

@@ -20,7 +20,7 @@ def _displace_row(image: Tensor, field: Tensor, mode: int, padding: int, fill: l
 
 def nearest_row(image: Tensor, field: Tensor, padding: int, fill: list[float], out: Out) -> Tensor:
     """Displace a row by a field (2, h, w) by the nearest pixel."""
-    x, y = resample.pixel_grid(*field.shape[-2:], field)
+    x, y = resample.pixel_grid(field.shape[-2], field.shape[-1], field)
     position = torch.stack([field[0] + x[0], field[1] + y[0]]).detach()
     return resample.sample_row(image, position, resample.BORDERS[padding], fill, out)
 

@@ -15,8 +15,12 @@ from . import maths
 from .entry import nearest_row
 
 
+def _grid(image: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
+    return resample.pixel_grid(image.shape[-2], image.shape[-1], like)
+
+
 def _by_formula(image: Tensor, params: Tensor, name: str, mode: int, padding: int, fill: list[float]) -> Tensor:
-    field = maths.FORMULAS[name](params, *resample.pixel_grid(*image.shape[-2:], params))
+    field = maths.FORMULAS[name](params, *_grid(image, params))
     return resample.displacement(image, field, mode, padding, fill)
 
 
@@ -31,7 +35,7 @@ def _read_numbers(image: Tensor, params: Tensor, name: str, *config: Any) -> lis
     params = params.detach()
     bends, moving = None, params[params[:, 0] != 0]
     if name == "thin_plate" and len({_points(row) for row in moving.tolist()}) == 1:
-        bends = maths.plate_bends(moving[0], *resample.pixel_grid(*image.shape[-2:], params))
+        bends = maths.plate_bends(moving[0], *_grid(image, params))
     return [Numbers(row, bends) for row in params]
 
 
@@ -40,7 +44,7 @@ def _points(row: list[float]) -> tuple[float, ...]:
 
 
 def _field_of(image: Tensor, numbers: Numbers, name: str) -> Tensor:  # (1, 2, H, W)
-    pixels = resample.pixel_grid(*image.shape[-2:], numbers.params)
+    pixels = _grid(image, numbers.params)
     if numbers.bends is None:
         return maths.FORMULAS[name](numbers.params[None], *pixels)
     return maths.plate_of_bends(numbers.params, numbers.bends, *pixels)
@@ -137,7 +141,7 @@ def _read_taps(image: Tensor, lines: Tensor, mode: int, padding: int, fill: list
 def _lines_row(image: Tensor, read: Any, mode: int, padding: int, fill: list[float], out: Out) -> Tensor:
     """Move the lines of a row by its taps, or where pixels are not blended linearly by its lines."""
     if isinstance(read, tuple):
-        return axes.separable(image, *read, padding, fill, out)
+        return axes.separable(image, read[0], read[1], padding, fill, out)
     return _by_lines(image.clone()[None], read[None], mode, padding, fill)[0]
 
 

@@ -55,7 +55,7 @@ def _salt(image: Tensor, gate: Tensor, salt: Tensor, pepper: Tensor) -> Tensor:
     return image.masked_fill(salt, 255 if image.dtype == torch.uint8 else 1).masked_fill(pepper, 0)
 
 
-def _salt_row(image: Tensor, gate: Tensor, salt: Tensor, pepper: Tensor, out: Out) -> Tensor:
+def _salt_row(image: Tensor, gate: Tensor, salt: Tensor, pepper: Tensor, out: Tensor) -> Tensor:
     out.copy_(image)
     for mask, value in ((salt, 255 if image.dtype == torch.uint8 else 1), (pepper, 0)):
         _set_few(out, mask, value)

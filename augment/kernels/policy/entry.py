@@ -93,8 +93,9 @@ def _mixture(
 ) -> Tensor:
     columns = share.to(load(image).dtype).view(*share.shape, 1, 1, 1).unbind(1)
     total = load(image) * columns[0]
-    for column, *chain in zip(columns[1:], operation.unbind(1), magnitude.unbind(1), back.unbind(1), strict=True):
-        total = total + load(_policy(image, *chain, mode, fill)) * column
+    for i, column in enumerate(columns[1:]):
+        chain = _policy(image, operation[:, i], magnitude[:, i], back[:, i], mode, fill)
+        total = total + load(chain) * column
     return total
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..kernel import Kernel, Out
+from ..kernel import Kernel
 from . import maths
 
 
@@ -49,7 +49,7 @@ def _read_drops(
     return [Drops(first[: max(int(number), 0)], step[:length]) for number, length, first, step in rows]
 
 
-def _rain_row(image: Tensor, drops: Drops, longest: int, out: Out) -> Tensor:
+def _rain_row(image: Tensor, drops: Drops, longest: int, out: Tensor) -> Tensor:
     pixels = (drops.starts.unsqueeze(1) + drops.steps).flatten()
     out.copy_(image).view(len(image), -1).index_fill_(1, pixels, _drop_value(image))
     return out
