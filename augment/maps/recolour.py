@@ -55,7 +55,13 @@ class Recolour:
 
     def image(self, image: Tensor) -> Tensor:
         """An image (B, C, H, W), floating or bytes, recoloured; rows of a closed gate bit for bit."""
-        return recoloured(image, self.parts)
+        parts = self.parts
+        wide = any(part.wide for part in parts)
+        dtype = torch.float32 if wide and image.dtype == torch.uint8 else image.dtype
+        if kernels.recolour.serves(image):
+            return _by_program(image, parts, dtype)
+        output = _floats(load(image, unit=True), parts, dtype)
+        return output.clone() if output is image else output
 
     def values(self, values: Tensor, channels: slice) -> Tensor:
         """Floating values (B, c, H, W) of some channels."""
@@ -99,16 +105,6 @@ class Recolours(Recolour):
 
 
 # -------------------------------------------------------------------------------------------------------------- images
-
-
-def recoloured(image: Tensor, parts: Sequence[Recolour]) -> Tensor:  # (B, C, H, W)
-    """An image behind recolourings that follow each other."""
-    wide = any(part.wide for part in parts)
-    dtype = torch.float32 if wide and image.dtype == torch.uint8 else image.dtype
-    if kernels.recolour.serves(image):
-        return _by_program(image, list(parts), dtype)
-    output = _floats(load(image, unit=True), parts, dtype)
-    return output.clone() if output is image else output
 
 
 def _by_program(image: Tensor, parts: list[Recolour], dtype: torch.dtype) -> Tensor:

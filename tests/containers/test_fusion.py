@@ -257,7 +257,7 @@ def test_windows_of_bytes(corners: bool, layout: torch.memory_format) -> None:
     for seed in range(4):
         one = call_seeded(fused(*ops()), image, seed=seed)
         expected = call_seeded(fused(*ops()), image.double() / 255, seed=seed) * 255
-        assert one.dtype == torch.uint8 and one.is_contiguous()
+        assert one.dtype == torch.uint8 and one.is_contiguous(memory_format=layout)
         assert (one - expected).abs().max() <= 1.01
 
 
