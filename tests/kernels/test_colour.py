@@ -136,6 +136,14 @@ def test_tables_that_are_masks_and_complements(instructions: str) -> None:
             assert torch.equal(run(image, Part(program.TABLE, 1, 0, table / 255)), expected)
 
 
+def test_what_is_added_to_bytes_is_rounded_alone(instructions: str) -> None:
+    """25.500006 is 26 for every level: a sum with a level would have lost the last digits, and be a tie."""
+    ramp = torch.arange(256, dtype=torch.uint8).view(1, 16, 16)
+    gain = torch.tensor(1.1) - 1
+    assert gain.double() * 255 > 25.5
+    assert torch.equal(run(ramp, line([1.0], [gain.item()])).int(), (ramp.int() + 26).clamp(max=255))
+
+
 @pytest.mark.parametrize("scale", [0.0, 0.5, 0.93, 1.2, 77.0, 1e6])
 @pytest.mark.parametrize("shift", [0.0, -25.4, 25.4, 3e4, -3e4])
 def test_lines_are_rounded_once(scale: float, shift: float, instructions: str) -> None:

@@ -103,7 +103,7 @@ def test_one_copy() -> None:
     container = K.AugmentationSequential(K.RandomInvert(p=1.0))
     with Log(large=BATCH.numel()) as log:
         container(IMAGES)
-    assert +log.large == Counter({"augment.flip_bits.default": 1})
+    assert +log.large == Counter({"augment.recolour.default": 1})
 
 
 def test_compiled(optimizer: str) -> None:

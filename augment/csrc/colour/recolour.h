@@ -282,7 +282,9 @@ static void walk(const Image *image, const Image *out, const Program *program) {
 static void tabulate(const Program *program, ptrdiff_t c, float *table) {
     const Step *one = program->steps;
     if (!program->wide && program->count == 1 && one->kind == LINE) {
-        for (int i = 0; i < 256; i++) table[i] = (float)i * one->scale[c] + one->shift[c];
+        int whole = one->scale[c] == 1; /* then only what is added has a fraction */
+        float shift = whole ? nearbyintf(one->shift[c]) : one->shift[c];
+        for (int i = 0; i < 256; i++) table[i] = (float)i * one->scale[c] + shift;
         return;
     }
     for (int i = 0; i < 256; i++) table[i] = (float)i / 255;
