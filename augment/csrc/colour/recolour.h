@@ -303,11 +303,12 @@ static void tabulate(const Program *program, ptrdiff_t c, float *table) {
 }
 
 /* A table of bytes, and what it does where it does no more: loops over bytes are several times as fast as look-ups. */
-enum { ANY, SHIFTED, MASKED, INVERTED };
+enum { ANY, SHIFTED, MASKED, INVERTED, SCALED };
 typedef struct {
     byte entries[256];
     int kind, shift; /* what is added, cut to bytes */
     byte mask;       /* the bits that stay */
+    float scale, add; /* what levels are multiplied by, and what is added then */
 } Table;
 
 static void know_table(Table *table) {
@@ -324,6 +325,17 @@ static void know_table(Table *table) {
     table->kind = shifted ? SHIFTED : masked ? MASKED : inverted ? INVERTED : ANY;
 }
 
+static void scale_line(const byte *from, byte *restrict to, ptrdiff_t n, float scale, float add) {
+    ptrdiff_t i = 0;
+    for (; i + 4 * NUMBERS <= n; i += 4 * NUMBERS) {
+        Numbers values[4];
+        for (int j = 0; j < 4; j++)
+            values[j] = plus(times(numbers_of_bytes(from + i + j * NUMBERS), all_of(scale)), all_of(add));
+        write_levels(to + i, values);
+    }
+    for (; i < n; i++) to[i] = to_byte((float)from[i] * scale + add);
+}
+
 static void map_line(const byte *from, byte *restrict to, ptrdiff_t n, const Table *table) {
     byte mask = table->mask;
     switch (table->kind) {
@@ -334,6 +346,7 @@ static void map_line(const byte *from, byte *restrict to, ptrdiff_t n, const Tab
     case INVERTED:
         for (ptrdiff_t i = 0; i < n; i++) to[i] = (byte)~from[i];
         break;
+    case SCALED: scale_line(from, to, n, table->scale, table->add); break;
     default: look_up_line(from, to, n, table->entries);
     }
 }
@@ -350,6 +363,11 @@ static void map_levels(const Job *job, const Program *program) {
         tabulate(program, c, values);
         for (int i = 0; i < 256; i++) tables[c].entries[i] = to_byte(values[i]);
         know_table(tables + c);
+        if (program->count == 1 && program->steps[0].kind == LINE && tables[c].kind == ANY) {
+            const Step *step = program->steps;
+            tables[c].scale = step->scale[c], tables[c].add = step->shift[c];
+            if (isfinite(step->scale[c] * 255) && isfinite(step->shift[c])) tables[c].kind = SCALED;
+        }
         alike &= !memcmp(tables[c].entries, tables[0].entries, 256);
     }
     int planar = image->pixel == 1 && out->pixel == 1, pixels = alike && interleaved(image) && interleaved(out);
